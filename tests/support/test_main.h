@@ -1,0 +1,22 @@
+#pragma once
+
+#include <QObject>
+#include <QtTest/QtTest>
+
+#include <functional>
+#include <vector>
+
+// Joins several Qt Test classes of one area into one binary. Each file ends with VITRINE_TEST(ClassName) and includes its .moc.
+namespace vitrine::test {
+
+using Factory = std::function<QObject*()>;
+std::vector<Factory>& registry();
+
+struct Registration {
+    explicit Registration(Factory factory) { registry().push_back(std::move(factory)); }
+};
+
+}  // namespace vitrine::test
+
+#define VITRINE_TEST(Class) \
+    static const vitrine::test::Registration registration_of_##Class{[] { return static_cast<QObject*>(new Class); }};
