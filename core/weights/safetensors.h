@@ -21,6 +21,8 @@ struct TensorInfo {
     std::uint64_t end = 0;
     std::int64_t elements() const;
 };
+// Of one element of a dtype of the format, F4 and F6_* included; 0 for any other name.
+int safetensors_bits(std::string_view dtype);
 std::string shape_text(std::span<const std::int64_t> shape);  // "[2, 3]"
 
 // A memory-mapped safetensors file, checked whole on opening (the rules of the format: header length at most 100,000,000,
@@ -57,7 +59,8 @@ struct TensorView {
     std::vector<std::int64_t> shape;
     std::span<const std::byte> bytes;
 };
-// Writes beside the target and renames. Data starts 8-byte aligned. Throws FileError; nothing is left half-written.
+// Writes beside the target and renames; tensors stand widest dtype first, then by name, the data 8-byte aligned. Throws
+// FileError, or WeightsError when a tensor's bytes do not fit its shape or two have one name; nothing is left half-written.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
