@@ -5,15 +5,16 @@
 
 namespace vitrine {
 
-// What a person needs to mend a fault: which thing, where, what was expected, what was found, what to do. Any part may be
-// empty; what() joins the parts into one sentence, e.g.
-//   "model.safetensors: model.norm.weight: expected shape [1024], found [512]. The index and the shard disagree; download both again."
+// What a person needs to mend a fault: which thing, where, what was expected, what was found, what to do. Any part may
+// be empty; what() joins the parts into one sentence, e.g.
+//   "model.safetensors: model.norm.weight: expected shape [1024], found [512]. The index and the shard disagree;
+//   download both again."
 struct ErrorParts {
-    std::string name;      // the tensor, key, option or stage concerned
-    std::string where;     // the file or folder, with an offset or line where known
+    std::string name;   // the tensor, key, option or stage concerned
+    std::string where;  // the file or folder, with an offset or line where known
     std::string expected;
     std::string found;
-    std::string advice;    // a full sentence
+    std::string advice;  // a full sentence
 };
 
 // Base of everything core throws. Being stopped is not an error: it is a FinishReason.
@@ -27,16 +28,34 @@ private:
 };
 
 // The input was at fault (command line: exit 1).
-class InputError : public Error { using Error::Error; };
-class FileError : public InputError { using InputError::InputError; };       // cannot be opened, read or written
-class WeightsError : public InputError { using InputError::InputError; };    // safetensors, shards, tensor names and shapes
-class ConfigError : public InputError { using InputError::InputError; };     // config.json, vitrine.json, preprocessor_config.json
-class TokenizerError : public InputError { using InputError::InputError; };  // tokenizer.json, chat template
-class PictureError : public InputError { using InputError::InputError; };    // a picture that cannot be decoded or is refused
-class OptionError : public InputError { using InputError::InputError; };     // a generation option outside its range
+class InputError : public Error {
+    using Error::Error;
+};
+class FileError : public InputError {
+    using InputError::InputError;
+};  // cannot be opened, read or written
+class WeightsError : public InputError {
+    using InputError::InputError;
+};  // safetensors, shards, tensor names and shapes
+class ConfigError : public InputError {
+    using InputError::InputError;
+};  // config.json, vitrine.json, preprocessor_config.json
+class TokenizerError : public InputError {
+    using InputError::InputError;
+};  // tokenizer.json, chat template
+class PictureError : public InputError {
+    using InputError::InputError;
+};  // a picture that cannot be decoded or is refused
+class OptionError : public InputError {
+    using InputError::InputError;
+};  // a generation option outside its range
 
 // The machine is at fault (command line: exit 3).
-class MemoryError : public Error { using Error::Error; };  // would not fit; found and expected carry the numbers
-class DeviceError : public Error { using Error::Error; };  // no such device
+class MemoryError : public Error {
+    using Error::Error;
+};  // would not fit; found and expected carry the numbers
+class DeviceError : public Error {
+    using Error::Error;
+};  // no such device
 
 }  // namespace vitrine

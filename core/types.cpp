@@ -26,7 +26,9 @@ std::optional<DType> dtype_from_name(std::string_view wanted) {
     return std::nullopt;
 }
 
-std::size_t bytes_per_element(DType dtype) { return dtype == DType::float32 ? 4 : 2; }
+std::size_t bytes_per_element(DType dtype) {
+    return dtype == DType::float32 ? 4 : 2;
+}
 
 std::string_view name_of(FinishReason reason) {
     switch (reason) {
