@@ -1,19 +1,122 @@
 """Tiny random model folders of many shapes, each with what transformers computes with it."""
 
-import common
-from model_reference import Case, make_case, INPUTS
+import torch
+import transformers
+from safetensors.torch import save_file
 
-TINY_VISION = {
+import common
+from model_reference import INPUTS, Case, make_case, rewrite_json, rewrite_weights
+
+VISION = {
     "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 64, "patch_size": 16,
 }  # fmt: skip
-TINY_LANGUAGE = {
+LANGUAGE = {
     "hidden_size": 64, "intermediate_size": 160, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
     "head_dim": 16, "max_position_embeddings": 2048, "tie_word_embeddings": True, "rope_theta": 1e6,
 }  # fmt: skip
+SIGLIP = transformers.SiglipConfig(
+    vision_config=VISION | {"hidden_size": 64},
+    text_config={"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 100},
+)  # fmt: skip
+
+
+def to_older_rope_keys(config):
+    """rope_theta and rope_scaling at the top level, as files of before transformers 5 have them."""
+    rope = config.pop("rope_parameters")
+    config["rope_theta"] = rope.pop("rope_theta")
+    config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
+    config["torch_dtype"] = config.pop("dtype")
+
+
+def with_older_rope_keys(folder):
+    rewrite_json(folder / "language/config.json", to_older_rope_keys)
+
+
+def with_text_config(folder):
+    """The language keys inside text_config, the tensors without the leading "model.", as wrapped checkpoints have them."""
+
+    def nest(config):
+        outside = {key: config.pop(key) for key in ("architectures", "dtype", "transformers_version")}
+        return outside | {"model_type": config["model_type"], "text_config": config}
+
+    rewrite_json(folder / "language/config.json", nest)
+    rewrite_weights(folder / "language/model.safetensors", lambda name: name.removeprefix("model."))
+
+
+def with_partial_vision_config(folder):
+    """Only what differs from SiglipVisionConfig's defaults, as the hub's files have it."""
+    defaults = transformers.SiglipVisionConfig().to_dict()
+
+    def drop_defaults(config):
+        vision = config["vision_config"]
+        config["vision_config"] = {
+            key: value for key, value in vision.items()
+            if key in ("model_type", "patch_size") or key in defaults and value != defaults[key]
+        }  # fmt: skip
+
+    rewrite_json(folder / "vision/config.json", drop_defaults)
+
+
+def with_bare_vision_names(folder):
+    """As transformers 5 itself writes a SiglipVisionModel: without the leading "vision_model."."""
+    rewrite_weights(folder / "vision/model.safetensors", lambda name: name.removeprefix("vision_model."))
+
+
+def with_stray_file(folder):
+    """A file beside the shards that the index does not name, with a tensor that would do harm if it were merged."""
+    assert len(list((folder / "language").glob("model-*.safetensors"))) >= 3
+    size = LANGUAGE["hidden_size"]
+    save_file({"model.norm.weight": torch.zeros(size), "extra.weight": torch.ones(2, 2)}, folder / "language/extra.safetensors")
+
 
 CASES = [
-    Case("tiny", TINY_LANGUAGE, TINY_VISION, real_tokenizer=True, notes="everything in the common form, Qwen3's own tokenizer"),
-]
+    Case("tiny", LANGUAGE, VISION, real_tokenizer=True, notes="the common form, with Qwen3's own tokenizer"),
+    Case(
+        "gqa_head_dim",
+        LANGUAGE | {"num_attention_heads": 6, "head_dim": 24, "tie_word_embeddings": False, "attention_bias": True},
+        VISION | {"hidden_size": 32, "num_attention_heads": 2, "image_size": 48, "patch_size": 8},
+        pictures=1,
+        notes="grouped queries, head_dim is not hidden/heads, untied head, biases in the attention, 36 patches",
+    ),
+    Case("mha", LANGUAGE | {"num_key_value_heads": 4}, VISION, notes="as many heads for keys and values as for queries"),
+    Case(
+        "sharded",
+        LANGUAGE | {"num_hidden_layers": 3, "tie_word_embeddings": False},
+        VISION,
+        max_shard_size="200KB",
+        rewrite=with_stray_file,
+        notes="language in shards with an index, and a stray file beside them that must not be merged",
+    ),
+    Case(
+        "bf16_files",
+        LANGUAGE,
+        VISION,
+        language_dtype=torch.bfloat16,
+        vision_dtype=torch.bfloat16,
+        also_bf16=True,
+        notes="weights stored in bfloat16; reference from the weights as fp32, reference_bf16 computed in bf16",
+    ),
+    Case("fp16_files", LANGUAGE, VISION, language_dtype=torch.float16, vision_dtype=torch.float16, notes="stored in float16"),
+    Case("text_config", LANGUAGE, VISION, rewrite=with_text_config, notes="config in text_config, names without model."),
+    Case("rope_old", LANGUAGE, VISION, rewrite=with_older_rope_keys, notes="rope_theta at the top level"),
+    Case(
+        "rope_linear",
+        LANGUAGE | {"rope_scaling": {"rope_type": "linear", "factor": 2.0}},
+        VISION,
+        notes="linear scaling inside rope_parameters",
+    ),
+    Case(
+        "rope_yarn",
+        LANGUAGE | {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 512}},
+        VISION,
+        rewrite=with_older_rope_keys,
+        notes="yarn in the older rope_scaling key",
+    ),
+    Case("full_siglip", LANGUAGE, SIGLIP, rewrite=with_partial_vision_config,
+         notes="vision is a whole SiglipModel whose vision_config leaves the defaults out"),
+    Case("odd_patch", LANGUAGE, VISION | {"image_size": 50}, rewrite=with_bare_vision_names,
+         notes="50 pixels in patches of 16: 3 x 3, the rest is not seen; vision names without vision_model."),
+]  # fmt: skip
 
 
 def make(out):

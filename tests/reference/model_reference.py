@@ -5,6 +5,7 @@ back by transformers and run on the CPU with eager attention. Weights are drawn 
 
 - embeddings are small (std 0.02) beside the epsilon of the norms, so a wrong epsilon is seen in the first layer;
 - norm weights and biases are random, so none of them can be left out;
+- queries are scaled so that attention picks a few positions out, so masks, positions and the rotary base matter;
 - logits spread like a trained model's (std about 3), so greedy decoding does not hang on rounding;
 - control tokens have short rows in the head, so greedy text stays text.
 """
@@ -28,17 +29,21 @@ import common
 QWEN3_TOKENIZER = common.TEST_DATA / "qwen3-tokenizer"
 INPUTS = (__file__, QWEN3_TOKENIZER / "tokenizer.json", QWEN3_TOKENIZER / "tokenizer_config.json")
 QWEN3_FIRST_CONTROL_ID = 151643
+SHARED_KEYS = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "hidden_act")
+VISION_KEYS = (*SHARED_KEYS, "num_channels", "image_size", "patch_size", "layer_norm_eps")
+LANGUAGE_KEYS = (*SHARED_KEYS, "vocab_size", "num_key_value_heads", "head_dim", "max_position_embeddings", "rms_norm_eps",
+                 "attention_bias", "tie_word_embeddings")  # fmt: skip
 DTYPE_NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 
 EMBEDDING_STD = 0.02
 LOGIT_STD = 3.0
 CONTROL_ROW_SCALE = 0.2
-MIN_GREEDY_MARGIN = 4e-3  # twice what two logits may be off at the allowed error of 1e-3, twice again
+MIN_GREEDY_MARGIN = 2.5e-3  # two logits that are each off by the allowed 1e-3 still keep their order
 NEW_TOKENS = 64
 TAIL = 8
 FULL_LOGITS_VOCAB = 4096  # larger vocabularies store the logits of the last TAIL positions only
 
-torch.set_num_threads(2)
+torch.set_num_threads(1)  # the tiny models are all overhead: more threads only wait for each other
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 
@@ -53,12 +58,12 @@ class Case:
     real_tokenizer: bool = False
     language_dtype: torch.dtype = torch.float32
     vision_dtype: torch.dtype = torch.float32
-    reference_dtypes: tuple = (torch.float32,)
+    also_bf16: bool = False  # reference_bf16.safetensors beside the fp32 one
     max_shard_size: str = "5GB"
     pictures: int = 2
     text: str = "Name the colours you see, then say which is the brightest."
+    attention_sharpness: float = 3.0  # spread of the attention scores
     rewrite: object = None  # called with the model folder once the reference stands; may change files, never what they mean
-    greedy_text_only: bool = True
     seed: int = 0
     notes: str = ""
 
@@ -66,8 +71,8 @@ class Case:
 # ---------------------------------------------------------------------------------------------------------------- weights
 
 
-def draw_weights(model, seed, dtype, control_ids=range(0)):
-    """Fills a model that lives on the meta device. See the top of this file for why the scales are what they are."""
+def draw_weights(model, seed, dtype, control_ids=range(0), attention_sharpness=1.0):
+    """Fills a model that lives on the meta device. The top of this file says why the scales are what they are."""
     generator = torch.Generator().manual_seed(seed)
     tied = getattr(model.config, "tie_word_embeddings", False) and hasattr(model, "lm_head")
     weights = {}
@@ -83,6 +88,8 @@ def draw_weights(model, seed, dtype, control_ids=range(0)):
             value.mul_(0.1).add_(1)
             if name == "model.norm.weight" and tied:
                 value *= LOGIT_STD / (EMBEDDING_STD * math.sqrt(shape[0]))
+            elif "q_norm" in name:
+                value *= attention_sharpness
         elif "embed" in name:
             value *= EMBEDDING_STD
         elif name == "lm_head.weight":
@@ -122,7 +129,8 @@ def save_language(folder, case):
     )
     with torch.device("meta"):
         model = transformers.Qwen3ForCausalLM(config)
-    draw_weights(model, case.seed, case.language_dtype, range(first_control, vocabulary))
+    control_ids = range(first_control, vocabulary)
+    draw_weights(model, case.seed, case.language_dtype, control_ids, case.attention_sharpness)
     model.generation_config = transformers.GenerationConfig(
         bos_token_id=first_control, eos_token_id=[stop, first_control], pad_token_id=first_control
     )
@@ -282,7 +290,7 @@ def margin_of(logits):
 
 
 def activations(model, pixel_values, text_ids, batch_rows, glue_ids):
-    """Every tensor that reference.safetensors holds, as the model's dtype computed it."""
+    """Every tensor that reference.safetensors holds, as the model's dtype computed it, and the logits at all text positions."""
     tensors = {"vision.pixel_values": pixel_values}
     vision = model.vision
     stages = {"vision.embeddings": vision.embeddings, "vision.post_layernorm": vision.post_layernorm}
@@ -317,7 +325,7 @@ def activations(model, pixel_values, text_ids, batch_rows, glue_ids):
     tensors |= {"glue.input_ids": glue_ids, "glue.inputs_embeds": embeds}
     glue = model.language(inputs_embeds=embeds, use_cache=False, logits_to_keep=keep)
     store_logits(tensors, "glue", glue.logits)
-    return tensors
+    return tensors, logits
 
 
 def has_loop(ids):
@@ -401,16 +409,12 @@ def expectations(folder, model):
             "bytes": sizes,
         }
 
-    shared = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "hidden_act")
     language, strays = read_tensors(folder / "language")
     config = model.language.config
-    keys = (*shared, "vocab_size", "num_key_value_heads", "head_dim", "max_position_embeddings", "rms_norm_eps",
-            "attention_bias", "tie_word_embeddings")  # fmt: skip
-    expected = {"language": of(language, list(language), config, keys, strays)}
+    expected = {"language": of(language, list(language), config, LANGUAGE_KEYS, strays)}
     expected["language"]["config"] |= {"rope_parameters": dict(config.rope_parameters)}
     vision, strays = read_tensors(folder / "vision")
-    keys = (*shared, "num_channels", "image_size", "patch_size", "layer_norm_eps")
-    expected["vision"] = of(vision, list(vision_names(vision)), model.vision.config, keys, strays)
+    expected["vision"] = of(vision, list(vision_names(vision)), model.vision.config, VISION_KEYS, strays)
     projector = load_file(folder / "projector.safetensors")
     expected["projector"] = of(projector, list(projector), None, ())
     return expected
@@ -430,6 +434,10 @@ def check_reads_back(folder, model, tensors):
     logits = language(input_ids=tensors["language.input_ids"], logits_to_keep=keep).logits
     torch.testing.assert_close(logits, tensors["language.logits_tail" if keep else "language.logits"], atol=1e-4, rtol=0)
 
+    config = transformers.AutoConfig.from_pretrained(folder / "vision")
+    config = getattr(config, "vision_config", config)
+    for key in VISION_KEYS:
+        assert getattr(config, key) == getattr(model.vision.config, key), key
     stored = read_tensors(folder / "vision")[0]
     inner = {name: stored[outer].to(model.dtype) for outer, name in vision_names(stored).items()}
     for name, parameter in model.vision.named_parameters():
@@ -469,15 +477,19 @@ def write_references(folder, case):
         "batch_rows": [model.prompt(text)[0].tolist() for text in texts],
         "glue_ids": model.prompt(caption, case.pictures),
     }
-    fp32 = activations(model, **inputs)
-    texts_out = [greedy(model, model.prompt(caption, 1), fp32["projector"][:1]) | {"message": caption, "pictures": ["picture_0.png"]}]
-    if case.greedy_text_only:
-        texts_out.append(greedy(model, inputs["text_ids"]) | {"message": case.text, "pictures": []})
-    save_reference(folder / "reference.safetensors", fp32, torch.float32)
+    tensors, logits = activations(model, **inputs)
+    save_reference(folder / "reference.safetensors", tensors, torch.float32)
+    with_picture = greedy(model, model.prompt(caption, 1), tensors["projector"][:1])
+    text_only = greedy(model, inputs["text_ids"])
+    if case.also_bf16:
+        tensors16, logits16 = activations(Loaded(folder, torch.bfloat16), **inputs)
+        # How far bf16 alone moves a logit: what a margin has to exceed before an argmax means anything.
+        tensors16["language.noise"] = (logits16.float() - logits).std(-1)
+        save_reference(folder / "reference_bf16.safetensors", tensors16, torch.bfloat16)
 
     if case.rewrite:
         case.rewrite(folder)
-    check_reads_back(folder, model, fp32)
+    check_reads_back(folder, model, tensors)
     description = {
         "name": case.name,
         "notes": case.notes,
@@ -487,11 +499,13 @@ def write_references(folder, case):
                    "batch": [len(row) for row in inputs["batch_rows"]]},
         "messages": {"language": case.text, "batch": texts, "glue": caption},
         "pictures": [f"picture_{index}.png" for index in range(case.pictures)],
-        "greedy": texts_out,
+        "greedy": [
+            with_picture | {"message": caption, "pictures": ["picture_0.png"]},
+            text_only | {"message": case.text, "pictures": []},
+        ],
         "expect": expectations(folder, model),
     }  # fmt: skip
     (folder / "reference.json").write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n")
-    return inputs, fp32
 
 
 def make_case(out, case, attempts=20):
