@@ -45,8 +45,8 @@ std::string advice_for(int error, const fs::path& path) {
 [[noreturn]] void fail(const fs::path& path, const std::string& doing, int error) {
     throw FileError({.name = {},
                      .where = path.string(),
-                     .expected = {},
-                     .found = "the system's answer to " + doing + ": " + std::generic_category().message(error),
+                     .expected = "to " + doing,
+                     .found = "\"" + std::generic_category().message(error) + "\"",
                      .advice = advice_for(error, path)});
 }
 
@@ -60,7 +60,7 @@ int retry_open(const fs::path& path, int flags, mode_t mode = 0) {
 
 struct stat status_of(int descriptor, const fs::path& path) {
     struct stat status {};
-    if (::fstat(descriptor, &status) != 0) fail(path, "looking at it", errno);
+    if (::fstat(descriptor, &status) != 0) fail(path, "look at it", errno);
     return status;
 }
 
@@ -69,7 +69,7 @@ struct stat status_of(int descriptor, const fs::path& path) {
 ReadOnlyFile::ReadOnlyFile(fs::path path) : path_(std::move(path)) {
     // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
     descriptor_ = retry_open(path_, O_RDONLY | O_NONBLOCK);
-    if (descriptor_ < 0) fail(path_, "opening it for reading", errno);
+    if (descriptor_ < 0) fail(path_, "open it for reading", errno);
     const int descriptor = descriptor_;
     try {
         const mode_t kind = status_of(descriptor, path_).st_mode;
@@ -101,7 +101,7 @@ std::string ReadOnlyFile::read_all() const {
         const ssize_t count =
             ::pread(descriptor_, text.data() + filled, text.size() - filled, static_cast<off_t>(filled));
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) fail(path_, "reading it", errno);
+        if (count < 0) fail(path_, "read it", errno);
         if (count == 0) break;  // it shrank meanwhile; whoever parses the text will say what is missing
         filled += static_cast<std::size_t>(count);
     }
@@ -116,7 +116,7 @@ AtomicFile::AtomicFile(fs::path target) : target_(std::move(target)) {
         temporary_ += ".part-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
         descriptor_ = retry_open(temporary_, O_WRONLY | O_CREAT | O_EXCL, 0666);
     } while (descriptor_ < 0 && errno == EEXIST);
-    if (descriptor_ < 0) fail(target_, "creating a file beside it", errno);
+    if (descriptor_ < 0) fail(target_, "create a file beside it", errno);
 }
 
 AtomicFile::~AtomicFile() {
@@ -128,15 +128,15 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) fail(target_, "writing it", errno);
+        if (count < 0) fail(target_, "write it", errno);
         bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
 }
 
 void AtomicFile::commit() {
-    if (::fsync(descriptor_) != 0) fail(target_, "writing it to the disk", errno);
-    if (::close(std::exchange(descriptor_, -1)) != 0) fail(target_, "closing it", errno);
-    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, "giving the finished file its name", errno);
+    if (::fsync(descriptor_) != 0) fail(target_, "write it to the disk", errno);
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail(target_, "close it", errno);
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, "give the finished file its name", errno);
     temporary_.clear();
 
     // The new name itself survives a power cut only once the folder is on the disk too. Not every file system can do

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 // Files as the weights need them: every failure is a FileError that says what happened and what to do.
 namespace vitrine {
