@@ -31,31 +31,38 @@ private:
 class InputError : public Error {
     using Error::Error;
 };
+// A file or folder that cannot be opened, read or written.
 class FileError : public InputError {
     using InputError::InputError;
-};  // cannot be opened, read or written
+};
+// safetensors files, shards, tensor names and shapes.
 class WeightsError : public InputError {
     using InputError::InputError;
-};  // safetensors, shards, tensor names and shapes
+};
+// config.json, vitrine.json, preprocessor_config.json.
 class ConfigError : public InputError {
     using InputError::InputError;
-};  // config.json, vitrine.json, preprocessor_config.json
+};
+// tokenizer.json and the chat template.
 class TokenizerError : public InputError {
     using InputError::InputError;
-};  // tokenizer.json, chat template
+};
+// A picture that cannot be decoded or is refused.
 class PictureError : public InputError {
     using InputError::InputError;
-};  // a picture that cannot be decoded or is refused
+};
+// An option outside its range.
 class OptionError : public InputError {
     using InputError::InputError;
-};  // a generation option outside its range
+};
 
-// The machine is at fault (command line: exit 3).
+// The machine is at fault (command line: exit 3): it would not fit; found and expected carry the numbers.
 class MemoryError : public Error {
     using Error::Error;
-};  // would not fit; found and expected carry the numbers
+};
+// The machine is at fault (command line: exit 3): no such device.
 class DeviceError : public Error {
     using Error::Error;
-};  // no such device
+};
 
 }  // namespace vitrine

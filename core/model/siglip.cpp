@@ -12,6 +12,7 @@ namespace vitrine {
 namespace {
 
 constexpr const char* kPrefix = "vision_model.";
+constexpr const char* kPatchWeight = "embeddings.patch_embedding.weight";
 
 }  // namespace
 
@@ -114,7 +115,7 @@ at::Tensor VisionTransformer::forward(const at::Tensor& pixel_values, ForwardObs
 ParameterList VisionTransformer::parameters() {
     ParameterList list;
     const std::string embeddings = std::string(kPrefix) + "embeddings.";
-    list.push_back({embeddings + "patch_embedding.weight",
+    list.push_back({std::string(kPrefix) + kPatchWeight,
                     {config_.hidden_size, config_.num_channels, config_.patch_size, config_.patch_size},
                     &patch_weight_,
                     0.0,
@@ -132,10 +133,13 @@ ParameterList VisionTransformer::parameters() {
     return list;
 }
 
+bool VisionTransformer::is_in(const Checkpoint& checkpoint) {
+    return checkpoint.find(std::string(kPrefix) + kPatchWeight) != nullptr || checkpoint.find(kPatchWeight) != nullptr;
+}
+
 std::string VisionTransformer::actual_name(const Checkpoint& checkpoint, const std::string& name) {
-    const bool prefixed = checkpoint.find(std::string(kPrefix) + "embeddings.patch_embedding.weight") != nullptr;
-    const bool bare = checkpoint.find("embeddings.patch_embedding.weight") != nullptr;
-    return bare && !prefixed ? name.substr(std::string_view(kPrefix).size()) : name;
+    const bool bare = checkpoint.find(std::string(kPrefix) + kPatchWeight) == nullptr && is_in(checkpoint);
+    return bare ? name.substr(std::string_view(kPrefix).size()) : name;
 }
 
 }  // namespace vitrine

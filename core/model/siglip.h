@@ -55,6 +55,7 @@ public:
     at::Tensor forward(const at::Tensor& pixel_values, ForwardObserver* observer = nullptr) const;
 
     ParameterList parameters();
+    static bool is_in(const Checkpoint& checkpoint);  // by the tensor of the patch embedding
     // A checkpoint may be the whole SigLIP or the tower alone: "vision_model." or nothing in front.
     static std::string actual_name(const Checkpoint& checkpoint, const std::string& name);
 
