@@ -12,9 +12,9 @@
 namespace vitrine {
 
 struct PromptOptions {
-    bool thinking = false;               // false adds the empty think block after the assistant tag
+    bool thinking = false;  // false adds the empty think block after the assistant tag
     bool add_generation_prompt = true;
-    int patches_per_picture = 0;         // length of each run of <|image_pad|>
+    int patches_per_picture = 0;  // length of each run of <|image_pad|>
 };
 
 // A run of <|image_pad|> in the ids, to be overlaid with one picture's projected patches.
@@ -32,8 +32,8 @@ struct Prompt {
 // The text of Qwen3's chat template (the one in the checkpoint's tokenizer_config.json), without tools.
 std::string render_chat(std::span<const Message> messages, const PromptOptions& options);
 
-// The ids of the same text: template pieces with control tokens recognised, what people wrote as plain text, each picture
-// as <|vision_start|>, patches_per_picture times <|image_pad|>, <|vision_end|> before the text of its turn.
+// The ids of the same text: template pieces with control tokens recognised, what people wrote as plain text, each
+// picture as <|vision_start|>, patches_per_picture times <|image_pad|>, <|vision_end|> before the text of its turn.
 // Training and inference both build ids here. Throws TokenizerError when the tokenizer lacks one of the control tokens.
 Prompt build_prompt(const Tokenizer& tokenizer, std::span<const Message> messages, const PromptOptions& options);
 

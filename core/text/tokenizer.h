@@ -18,8 +18,8 @@ using TokenId = std::int32_t;
 class Tokenizer {
 public:
     enum class ControlTokens {
-        as_text,   // "<|im_end|>" is ordinary text: for everything a user typed
-        recognise, // added tokens become their ids: for pieces of the chat template only
+        as_text,    // "<|im_end|>" is ordinary text: for everything a user typed
+        recognise,  // added tokens become their ids: for pieces of the chat template only
     };
 
     // Throws TokenizerError (naming the part of the file that is not supported or broken) or FileError.
