@@ -1,11 +1,12 @@
 # Finds LibTorch's headers, torch_cpu and c10, and nothing else: the PyPI wheel's own package file asks for a whole CUDA
 # toolkit, which a machine without a GPU does not have. The CUDA libraries are loaded at run time (core/device.cpp).
 #
-# Looked for in CMAKE_PREFIX_PATH (an unpacked LibTorch, a site-packages/torch folder, or torch.utils.cmake_prefix_path),
-# then in the virtual environment VITRINE_VENV. Defines the imported target LibTorch::LibTorch.
+# Looked for in CMAKE_PREFIX_PATH, the variable or the environment's (an unpacked LibTorch, a site-packages/torch folder, or
+# torch.utils.cmake_prefix_path), then in the virtual environment VITRINE_VENV. Defines the imported target LibTorch::LibTorch.
 file(GLOB _libtorch_venv "${VITRINE_VENV}/lib/python3*/site-packages/torch")
 set(_libtorch_roots "")
-foreach(_prefix IN LISTS CMAKE_PREFIX_PATH)
+string(REPLACE ":" ";" _libtorch_environment "$ENV{CMAKE_PREFIX_PATH}")
+foreach(_prefix IN LISTS CMAKE_PREFIX_PATH _libtorch_environment)
   list(APPEND _libtorch_roots "${_prefix}" "${_prefix}/../..")
 endforeach()
 

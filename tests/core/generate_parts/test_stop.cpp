@@ -123,8 +123,9 @@ private Q_SLOTS:
         int matches = 0;
         for (int round = 0; round < 20000; ++round) {
             std::vector<std::string> stops(1 + random() % 3);
-            for (std::string& stop : stops) stop = letters(7);
-            const std::string text = letters(24);
+            for (std::string& stop : stops) stop = letters(12);
+            std::string text = letters(4);  // then beginnings of stop strings, where a wrong state would show
+            for (int part = 0; part < 6; ++part) text += stops[random() % stops.size()].substr(0, 1 + random() % 12);
             std::vector<std::string> pieces;
             for (std::size_t at = 0; at < text.size();) {
                 pieces.push_back(text.substr(at, 1 + random() % 4));
