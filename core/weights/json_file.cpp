@@ -102,15 +102,22 @@ json parse_json(std::string_view text, const std::string& where) {
                            .advice = "The file is empty: download it again."});
     }
     TreeBuilder builder;
-    if (json::sax_parse(text, &builder)) return std::move(builder.tree);
+    // The parser takes a zero byte for the end of the text; JSON never holds one.
+    const std::size_t zero = text.find('\0');
+    const bool is_json = json::sax_parse(text.substr(0, zero), &builder);
+    if (is_json && zero == text.npos) return std::move(builder.tree);
+    if (is_json) {
+        builder.fault.found = "a zero byte";
+        builder.fault_position = zero + 1;
+    }
 
-    std::string found = builder.fault.found;
     const bool ends_early = builder.fault_position > text.size();
+    std::string found = ends_early ? "the end of the text" : builder.fault.found;
     if (builder.fault_position > 0) found += line_and_column(text, builder.fault_position);
     throw ConfigError({.name = builder.fault.name,
                        .where = where,
-                       .expected = "JSON",
-                       .found = ends_early ? "the end of the text" + found.substr(found.find(" at line")) : found,
+                       .expected = builder.fault.name.empty() ? "JSON" : "",
+                       .found = found,
                        .advice = ends_early ? "The text ends too early: it was cut, download it again."
                                             : "Mend the file in a text editor or download it again."});
 }

@@ -82,7 +82,8 @@ std::string string_at(const json& object, const char* key, const fs::path& where
         fail(where, key, "this key", keys.empty() ? "no keys at all" : "only the keys " + keys,
              "vitrine.json names the three parts: vision, language and projector.");
     }
-    if (!found->is_string() || found->get_ref<const std::string&>().empty()) fail(where, key, "a path", shown(*found));
+    if (!found->is_string() || found->get_ref<const std::string&>().empty())
+        fail(where, key, "a string that is not empty", shown(*found));
     return found->get<std::string>();
 }
 

@@ -62,17 +62,19 @@ std::optional<ErrorParts> mistaken_for_weights(std::string_view start) {
         return parts("a Python pickle, probably an old PyTorch .bin file",
                      "Only safetensors are read: convert it with transformers' save_pretrained.");
     }
-    const std::string_view first_line = start.substr(0, start.find('\n'));
-    const bool is_text = std::all_of(start.begin(), start.begin() + std::min<std::size_t>(start.size(), 8), [](char c) {
-        return c == '\t' || c == '\n' || c == '\r' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
+    if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);  // a byte order mark
+    const std::string_view telling = start.substr(0, 8);
+    const bool is_text = std::all_of(telling.begin(), telling.end(), [](char c) {
+        return c == '\t' || c == '\n' || c == '\r' || (c >= ' ' && c <= '~');
     });
     if (!is_text) return std::nullopt;
-    const auto after_blanks = start.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-    if (after_blanks != std::string_view::npos && start[after_blanks] == '<') {
-        return parts("a web page instead of the file: " + shown_name(first_line),
+    start.remove_prefix(std::min(start.find_first_not_of(" \t\r\n"), start.size()));
+    const std::string first_line = shown_name(start.substr(0, start.find('\n')));
+    if (start.starts_with('<')) {
+        return parts("a web page instead of the file: " + first_line,
                      "The download link was wrong or needs a login. Download it again.");
     }
-    return parts("text: " + shown_name(first_line), "The server may have answered with a message. Download it again.");
+    return parts("text: " + first_line, "The server may have answered with a message. Download it again.");
 }
 
 class Mapping {

@@ -35,7 +35,7 @@ public:
 
     SafetensorsHeader read(std::string_view text) {
         if (!text.starts_with('{')) {
-            fail({}, "a header that begins with {", "\"" + shown_name(text.substr(0, 16)) + "\"",
+            fail({}, "a header that begins with {", shown(std::string(text.substr(0, 16))),
                  "This is no safetensors file, or it is damaged. Download it again.");
         }
         json tree;
