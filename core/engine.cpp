@@ -203,7 +203,7 @@ GenerationResult Engine::generate(std::span<const Message> messages, const Gener
     if (stop.stop_requested()) {
         result.finish = FinishReason::stopped;
     } else {
-        const at::Tensor embeds = model.embed(prompt, projected, first);
+        const at::Tensor embeds = embed_prompt(model.language(), prompt, projected, first);
         first_ms += vision_ms + report("glue", shape_text(embeds.sizes()));
         result = vitrine::generate(
             model.language(), model.tokenizer(), cache, embeds, bounded,

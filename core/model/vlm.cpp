@@ -83,26 +83,12 @@ std::optional<VisionLanguageModel> VisionLanguageModel::load(const ModelFolder& 
                                std::move(tokenizer), std::move(preprocess));
 }
 
-at::Tensor VisionLanguageModel::encode(std::span<const ImagePtr> pictures, ForwardObserver* observer) const {
-    const std::int64_t side = vision_.config().image_size;
-    at::Tensor batch = at::empty({static_cast<std::int64_t>(pictures.size()), 3, side, side}, at::kFloat);
-    for (std::size_t i = 0; i < pictures.size(); ++i) {
-        const std::vector<float> values = pixel_values(*pictures[i], preprocess_);
-        std::copy(values.begin(), values.end(), batch[static_cast<std::int64_t>(i)].data_ptr<float>());
-    }
-    return encode_pixels(batch, observer);
-}
-
-at::Tensor VisionLanguageModel::encode_pixels(const at::Tensor& pixel_values, ForwardObserver* observer) const {
-    return projector_.forward(vision_.forward(pixel_values, observer), observer);
-}
-
-at::Tensor VisionLanguageModel::embed(const Prompt& prompt, std::span<const at::Tensor> projected,
-                                      std::int64_t first) const {
+at::Tensor embed_prompt(const Qwen3Model& language, const Prompt& prompt, std::span<const at::Tensor> projected,
+                        std::int64_t first) {
     const auto length = static_cast<std::int64_t>(prompt.ids.size());
     const at::Tensor ids = at::tensor(at::ArrayRef<TokenId>(prompt.ids), at::kInt).narrow(0, first, length - first);
     at::Tensor embeds =
-        language_.embed(ids.to(language_.options().device(), at::kLong).unsqueeze(0));  // [1, T - first, H]
+        language.embed(ids.to(language.options().device(), at::kLong).unsqueeze(0));  // [1, T - first, H]
     for (std::size_t i = 0; i < prompt.pictures.size(); ++i) {
         const PictureSpan& span = prompt.pictures[i];
         const std::int64_t begin = std::max(span.begin, first);

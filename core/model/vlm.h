@@ -18,6 +18,12 @@
 
 namespace vitrine {
 
+// The glue: embeddings of the prompt's ids [T] with picture i's projected patches (projected[i], [P, H]) laid over its
+// span, for the positions [first, T). -> [1, T - first, H]. Patches of a picture that stands wholly before `first` are
+// not needed. Throws InputError when a span and its patches differ in length.
+at::Tensor embed_prompt(const Qwen3Model& language, const Prompt& prompt, std::span<const at::Tensor> projected,
+                        std::int64_t first = 0);
+
 // The three parts of a model folder and what it takes to feed them. Const after loading.
 class VisionLanguageModel {
 public:
@@ -25,15 +31,6 @@ public:
     // ConfigError, WeightsError, TokenizerError, FileError.
     static std::optional<VisionLanguageModel> load(const ModelFolder& folder, const WeightTarget& target,
                                                    const LoadProgress& progress = {}, std::stop_token stop = {});
-
-    // Pictures -> rows for the runs of <|image_pad|>: preprocess, tower, projector. [N, P, H]
-    at::Tensor encode(std::span<const ImagePtr> pictures, ForwardObserver* observer = nullptr) const;
-    at::Tensor encode_pixels(const at::Tensor& pixel_values,
-                             ForwardObserver* observer = nullptr) const;  // [N, 3, S, S] -> [N, P, H]
-
-    // The glue: embeddings of ids [T] with picture i's projected patches (projected[i], [P, H]) laid over its span,
-    // positions [first, T) only. -> [1, T - first, H]. Throws InputError when a span and its patches differ in length.
-    at::Tensor embed(const Prompt& prompt, std::span<const at::Tensor> projected, std::int64_t first = 0) const;
 
     const VisionTransformer& vision() const { return vision_; }
     const Projector& projector() const { return projector_; }

@@ -2,6 +2,8 @@
 
 #include <QCoreApplication>
 
+#include <cstdio>
+#include <exception>
 #include <memory>
 
 namespace vitrine::test {
@@ -14,11 +16,17 @@ std::vector<Factory>& registry() {
 }  // namespace vitrine::test
 
 int main(int argc, char** argv) {
+    qputenv("QTEST_DISABLE_STACK_DUMP", "1");  // a debugger that attaches itself can take longer than the test's time limit
     QCoreApplication application(argc, argv);
     int failures = 0;
     for (const auto& factory : vitrine::test::registry()) {
         const std::unique_ptr<QObject> test(factory());
-        failures += QTest::qExec(test.get(), argc, argv);
+        try {
+            failures += QTest::qExec(test.get(), argc, argv);
+        } catch (const std::exception& error) {  // Qt Test has named the function that let it through
+            std::fprintf(stderr, "Unhandled exception: %s\n", error.what());
+            ++failures;
+        }
     }
     return failures == 0 && !vitrine::test::registry().empty() ? 0 : 1;
 }

@@ -6,7 +6,8 @@
 #include <functional>
 #include <vector>
 
-// Joins several Qt Test classes of one area into one binary. Each file ends with VITRINE_TEST(ClassName) and includes its .moc.
+// Joins several Qt Test classes of one area into one binary. Each file ends with VITRINE_TEST(ClassName) and includes
+// its .moc.
 namespace vitrine::test {
 
 using Factory = std::function<QObject*()>;
