@@ -2,10 +2,17 @@
 
 import torch
 import transformers
-from safetensors.torch import save_file
 
 import common
-from model_reference import INPUTS, Case, make_case, rewrite_json, rewrite_weights
+from model_folders import (
+    Case,
+    with_bare_vision_names,
+    with_older_rope_keys,
+    with_partial_vision_config,
+    with_stray_file,
+    with_text_config,
+)
+from model_reference import INPUTS, make_case
 
 VISION = {
     "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4, "image_size": 64, "patch_size": 16,
@@ -18,55 +25,6 @@ SIGLIP = transformers.SiglipConfig(
     vision_config=VISION | {"hidden_size": 64},
     text_config={"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 100},
 )  # fmt: skip
-
-
-def to_older_rope_keys(config):
-    """rope_theta and rope_scaling at the top level, as files of before transformers 5 have them."""
-    rope = config.pop("rope_parameters")
-    config["rope_theta"] = rope.pop("rope_theta")
-    config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
-    config["torch_dtype"] = config.pop("dtype")
-
-
-def with_older_rope_keys(folder):
-    rewrite_json(folder / "language/config.json", to_older_rope_keys)
-
-
-def with_text_config(folder):
-    """The language keys inside text_config, the tensors without the leading "model.", as wrapped checkpoints have them."""
-
-    def nest(config):
-        outside = {key: config.pop(key) for key in ("architectures", "dtype", "transformers_version")}
-        return outside | {"model_type": config["model_type"], "text_config": config}
-
-    rewrite_json(folder / "language/config.json", nest)
-    rewrite_weights(folder / "language/model.safetensors", lambda name: name.removeprefix("model."))
-
-
-def with_partial_vision_config(folder):
-    """Only what differs from SiglipVisionConfig's defaults, as the hub's files have it."""
-    defaults = transformers.SiglipVisionConfig().to_dict()
-
-    def drop_defaults(config):
-        vision = config["vision_config"]
-        config["vision_config"] = {
-            key: value for key, value in vision.items()
-            if key in ("model_type", "patch_size") or key in defaults and value != defaults[key]
-        }  # fmt: skip
-
-    rewrite_json(folder / "vision/config.json", drop_defaults)
-
-
-def with_bare_vision_names(folder):
-    """As transformers 5 itself writes a SiglipVisionModel: without the leading "vision_model."."""
-    rewrite_weights(folder / "vision/model.safetensors", lambda name: name.removeprefix("vision_model."))
-
-
-def with_stray_file(folder):
-    """A file beside the shards that the index does not name, with a tensor that would do harm if it were merged."""
-    assert len(list((folder / "language").glob("model-*.safetensors"))) >= 3
-    size = LANGUAGE["hidden_size"]
-    save_file({"model.norm.weight": torch.zeros(size), "extra.weight": torch.ones(2, 2)}, folder / "language/extra.safetensors")
 
 
 CASES = [
