@@ -22,8 +22,8 @@ struct PreprocessConfig {
 // ConfigError.
 PreprocessConfig read_preprocess_config(const std::filesystem::path& folder, int image_size);
 
-// Bicubic resize with antialias exactly as Pillow does it (8-bit, a = -0.5, two passes, horizontal first, fixed-point
-// coefficients of 22 bits), to width x height. Throws nothing.
+// Bicubic resize with antialias exactly as Pillow 13 does it (8-bit, a = -0.5, a pass along each side in Pillow's
+// order, fixed-point coefficients of 22 bits), to width x height. Throws nothing.
 Image resize_bicubic(const Image& image, int width, int height);
 
 // What the tower sees: resize to image_size x image_size, then (value * rescale_factor - mean) / std.

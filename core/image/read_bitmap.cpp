@@ -16,11 +16,30 @@
 namespace vitrine::picture {
 namespace {
 
+// The byte for each value that OpenCV can give for a sample.
+using Levels = std::vector<std::uint8_t>;
+
+Levels scaled_from(unsigned white) {
+    Levels levels(std::size_t{white} + 1);
+    for (std::size_t v = 0; v < levels.size(); ++v) {
+        levels[v] = static_cast<std::uint8_t>(std::nearbyint(static_cast<double>(v) / white * 255.0));
+    }
+    return levels;
+}
+
+// OpenCV shifts samples of 5 or 6 bits up and leaves the low bits empty; white is white again after this.
+Levels shifted_from(unsigned bits) {
+    Levels levels(256);
+    for (unsigned v = 0; v < levels.size(); ++v)
+        levels[v] = static_cast<std::uint8_t>((v >> (8 - bits)) * 255 / ((1U << bits) - 1));
+    return levels;
+}
+
 struct Header {
     std::int64_t width = 0;
     std::int64_t height = 0;
-    std::int64_t needed_bytes = 0;                 // of the whole file, where the header tells
-    std::array<unsigned, 3> white{255, 255, 255};  // RGB: what OpenCV gives for a full sample
+    std::int64_t needed_bytes = 0;  // of the whole file, where the header tells
+    std::array<Levels, 3> levels;   // RGB
 };
 
 Header read_bmp_header(const Source& source) {
@@ -48,10 +67,9 @@ Header read_bmp_header(const Source& source) {
     if (compression == none || compression == masks) {
         header.needed_bytes = u32(10) + (header.width * bits + 31) / 32 * 4 * header.height;
     }
-    if (bits == 16) {  // OpenCV shifts the 5 or 6 bits up and leaves the low ones empty
-        const bool green_has_6 = compression == masks && source.size() >= 62 && u32(58) == 0x7E0;
-        header.white = {0xF8, green_has_6 ? 0xFCU : 0xF8U, 0xF8};
-    }
+    const bool green_has_6 = compression == masks && source.size() >= 62 && u32(58) == 0x7E0;
+    header.levels.fill(bits == 16 ? shifted_from(5) : scaled_from(255));
+    if (bits == 16 && green_has_6) header.levels[1] = shifted_from(6);
     return header;
 }
 
@@ -78,7 +96,7 @@ Header read_pnm_header(const Source& source) {
     const bool is_bits = text[1] == '1' || text[1] == '4';
     const std::int64_t white = is_bits ? 1 : next_number();
     if (white < 1 || white > 65535) refuse_damaged(source, "a maximum of " + std::to_string(white));
-    if (!is_bits) header.white.fill(static_cast<unsigned>(white));
+    header.levels.fill(scaled_from(is_bits ? 255 : static_cast<unsigned>(white)));
     if (text[1] >= '4') {  // binary
         const std::int64_t row =
             is_bits ? (header.width + 7) / 8 : header.width * (text[1] == '6' ? 3 : 1) * (white > 255 ? 2 : 1);
@@ -88,9 +106,16 @@ Header read_pnm_header(const Source& source) {
 }
 
 cv::Mat decode(const Source& source) {
-    if (source.size() > INT_MAX)
+    if (source.size() >= INT_MAX) {
         refuse(source, "less than 2 GB", std::to_string(source.size()) + " bytes", "Convert it to PNG first.");
+    }
     try {
+        const bool is_plain = source.data()[0] == 'P' && source.data()[1] < '4';
+        if (is_plain) {  // OpenCV misses the last number unless something stands behind it
+            std::vector<std::uint8_t> bytes(source.data(), source.data() + source.size());
+            bytes.push_back('\n');
+            return cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
+        }
         const cv::Mat bytes(1, static_cast<int>(source.size()), CV_8UC1, const_cast<std::uint8_t*>(source.data()));
         return cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
     } catch (const cv::Exception& problem) {
@@ -99,13 +124,7 @@ cv::Mat decode(const Source& source) {
 }
 
 template <class Sample>
-void convert(const cv::Mat& pixels, const std::array<unsigned, 3>& white, Image& image) {
-    std::array<std::vector<std::uint8_t>, 3> scaled;
-    for (std::size_t c = 0; c < 3; ++c) {
-        for (unsigned v = 0; v <= std::max(white[c], 255U); ++v) {
-            scaled[c].push_back(static_cast<std::uint8_t>(std::lround(255.0 * std::min(v, white[c]) / white[c])));
-        }
-    }
+void convert(const cv::Mat& pixels, const std::array<Levels, 3>& levels, Image& image) {
     const auto channels = static_cast<std::size_t>(pixels.channels());
     std::uint8_t* to = image.rgb.data();
     for (int y = 0; y < image.height; ++y) {
@@ -114,7 +133,7 @@ void convert(const cv::Mat& pixels, const std::array<unsigned, 3>& white, Image&
             std::array<std::uint8_t, 4> rgba{0, 0, 0, 255};
             for (std::size_t c = 0; c < 3; ++c) {
                 const auto level = static_cast<std::size_t>(channels < 3 ? from[0] : from[2 - c]);  // OpenCV keeps BGR
-                rgba[c] = scaled[c][std::min(level, scaled[c].size() - 1)];
+                rgba[c] = levels[c][std::min(level, levels[c].size() - 1)];
             }
             if (channels == 4) rgba[3] = static_cast<std::uint8_t>(from[3]);
             compose_on_white(rgba.data(), to, 1);
@@ -133,10 +152,10 @@ Decoded read_bitmap(const Source& source) {
 
     Decoded result{allocate(source, header.width, header.height)};
     if (pixels.depth() == CV_16U) {
-        convert<std::uint16_t>(pixels, header.white, result.image);
+        convert<std::uint16_t>(pixels, header.levels, result.image);
         result.image.notes.emplace_back(note_16_bit);
     } else {
-        convert<std::uint8_t>(pixels, header.white, result.image);
+        convert<std::uint8_t>(pixels, header.levels, result.image);
     }
     if (pixels.channels() == 4) result.image.notes.emplace_back(note_alpha);
     return result;

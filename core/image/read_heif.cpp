@@ -26,7 +26,8 @@ using Options = std::unique_ptr<heif_decoding_options, Release<heif_decoding_opt
 
 void check(const Source& source, const heif_error& error) {
     if (error.code == heif_error_Ok) return;
-    if (error.code == heif_error_Memory_allocation_error) throw std::bad_alloc();
+    const bool over_limit = error.subcode == heif_suberror_Security_limit_exceeded;  // sizes that only damage explains
+    if (error.code == heif_error_Memory_allocation_error && !over_limit) throw std::bad_alloc();
     if (error.subcode == heif_suberror_End_of_data) refuse_truncated(source);
     if (error.code == heif_error_Unsupported_filetype || error.code == heif_error_Unsupported_feature) {
         refuse(source, "a kind this system's libheif can decode", error.message, "Convert it to PNG or JPEG first.");

@@ -21,8 +21,7 @@ public:
     explicit TiffReader(const Source& source) : source_(source) {
         TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
         TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, this);
-        TIFFOpenOptionsSetWarningHandlerExtR(
-            options, [](TIFF*, void*, const char*, const char*, va_list) { return 1; }, this);
+        TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, this);
         tiff_ = TIFFClientOpenExt(
             "picture", "rm", this, on_read, on_write, on_seek, [](thandle_t) { return 0; }, on_size, nullptr, nullptr,
             options);
@@ -43,6 +42,8 @@ public:
         return TIFFGetFieldDefaulted(tiff_, tag, &value) == 1 ? value : absent;
     }
 
+    bool incomplete() const { return incomplete_; }
+
     [[noreturn]] void fail() const {
         if (starved_) refuse_truncated(source_);
         refuse_damaged(source_, message_[0] != '\0' ? message_ : "unreadable");
@@ -53,6 +54,15 @@ private:
 
     static int on_error(TIFF*, void* handle, const char*, const char* format, va_list arguments) {
         std::vsnprintf(self(handle).message_, sizeof(message_), format, arguments);
+        return 1;
+    }
+    // Most warnings concern odd tags. Those passed on from libjpeg mean that pixels were made up.
+    static int on_warning(TIFF*, void* handle, const char*, const char* format, va_list arguments) {
+        char text[256];
+        std::vsnprintf(text, sizeof(text), format, arguments);
+        TiffReader& reader = self(handle);
+        reader.incomplete_ =
+            reader.incomplete_ || std::strstr(text, "Premature end") || std::strstr(text, "Corrupt JPEG");
         return 1;
     }
     static tmsize_t on_read(thandle_t handle, void* to, tmsize_t count) {
@@ -79,6 +89,7 @@ private:
     TIFF* tiff_ = nullptr;
     std::uint64_t at_ = 0;
     bool starved_ = false;
+    bool incomplete_ = false;
     char message_[256] = {};
 };
 
@@ -302,6 +313,7 @@ Decoded read_tiff(const Source& source) {
     } else {
         read_converted(reader, source, image);
     }
+    if (reader.incomplete()) refuse_damaged(source, "incomplete JPEG data inside");
     if (const auto pages = TIFFNumberOfDirectories(reader.get()); pages > 1)
         image.notes.push_back("page 1 of " + std::to_string(pages));
     return result;

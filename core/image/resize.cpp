@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-// Bicubic resampling to the bit as Pillow does it. The order is part of the definition: the horizontal pass first, its
-// result rounded to 8 bits, then the vertical pass; weights as integers with 22 fractional bits.
+// Bicubic resampling to the bit as Pillow 13 does it. The rounding is part of the definition: one pass along each side,
+// the result of the first rounded to 8 bits, weights as integers with 22 fractional bits.
 namespace vitrine {
 namespace {
 
@@ -149,14 +149,24 @@ std::vector<std::uint8_t> resize_height(const std::vector<std::uint8_t>& rgb, in
 
 Image resize_bicubic(const Image& image, int width, int height) {
     Image resized{width, height, {}, image.format, image.notes};
-    if (width == image.width && height == image.height) {
-        resized.rgb = image.rgb;
-    } else if (width == image.width) {
-        resized.rgb = resize_height(image.rgb, width, image.height, height);
-    } else {
-        resized.rgb = resize_width(image.rgb, image.width, image.height, width);
-        if (height != image.height) resized.rgb = resize_height(resized.rgb, width, image.height, height);
+    // The width goes first, unless the height loses more than twice the pixels: Pillow's rule since version 13.
+    const bool height_first = image.height > height && image.height - height > 2 * (image.width - width);
+    int current_width = image.width;
+    int current_height = image.height;
+    const std::vector<std::uint8_t>* current = &image.rgb;
+    for (const bool vertical : {height_first, !height_first}) {
+        if (vertical && current_height != height) {
+            resized.rgb = resize_height(*current, current_width, current_height, height);
+            current_height = height;
+        } else if (!vertical && current_width != width) {
+            resized.rgb = resize_width(*current, current_width, current_height, width);
+            current_width = width;
+        } else {
+            continue;  // a pass that changes nothing is left out
+        }
+        current = &resized.rgb;
     }
+    if (current == &image.rgb) resized.rgb = image.rgb;
     return resized;
 }
 
