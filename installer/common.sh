@@ -17,12 +17,15 @@ die() {
     exit 1
 }
 
-# Repeats the last line of a log while its command runs: in place on a terminal, every half minute elsewhere.
-watch_log() {
-    local log=$1 begun=$SECONDS pause=30 line never
+# Announces a step that takes longer than a blink, then repeats the last line of its log: in place on a terminal, every half
+# minute elsewhere.
+watch_log() {  # watch_log TITLE LOG
+    local title=$1 log=$2 begun=$SECONDS pause=30 line never
+    exec 9>&- {never}<>"$logs/never"  # reading where nothing comes is a sleep without a process that would outlive the watcher
+    read -r -t 1 -u "$never" || say "$title ..."
     [[ -t 2 ]] && pause=1
-    exec 9>&- {never}<> <(:)  # reading where nothing comes is a sleep without a process that would outlive the watcher
-    while read -r -t "$pause" -u "$never" || true; do
+    while true; do
+        read -r -t "$pause" -u "$never" || true
         line=$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-80)
         if [[ -t 2 ]]; then
             printf '\r\033[K      %4d s  %s' $((SECONDS - begun)) "$line" >&2
@@ -41,22 +44,22 @@ stop_watching() {
 }
 trap stop_watching EXIT
 
-# step NUMBER TITLE LOG COMMAND...: announces a long step, runs it with its output in LOG, and returns its status.
+# step NUMBER TITLE LOG COMMAND...: runs a command with its output in LOG, and returns its status. Silent where it is quick.
 step() {
-    local number=$1 title=$2 log=$3 begun=$SECONDS status=0
+    local title="[$1/${steps:?}] $2" log=$3 begun=$SECONDS status=0
     shift 3
-    say "[$number/${steps:?}] $title ..."
     mkdir -p "$logs"
+    [[ -p $logs/never ]] || mkfifo "$logs/never"
     : >"$log"
-    watch_log "$log" &
+    watch_log "$title" "$log" &
     watcher=$!
     "$@" >>"$log" 2>&1 </dev/null || status=$?
     stop_watching
-    if ((status == 0)); then
-        say "      done in $((SECONDS - begun)) s"
-    else
-        say "      failed after $((SECONDS - begun)) s. The end of $log:"
+    if ((status != 0)); then
+        say "$title: failed after $((SECONDS - begun)) s. The end of $log:"
         tail -n 25 "$log" | sed 's/^/      | /' >&2
+    elif ((SECONDS - begun > 1)); then
+        say "      done in $((SECONDS - begun)) s"
     fi
     return "$status"
 }
@@ -231,17 +234,14 @@ jobs_at_once() {
 settings() { printf '%s\n' "${CMAKE_PREFIX_PATH:-}" "$root" "$(sha256sum <"$root/CMakePresets.json")"; }
 
 ensure_built() {  # ensure_built STEP PRESET
-    local number=$1 preset=$2 tree=$build/$2
+    local configure=$1 compile=$(($1 + 1)) preset=$2 tree=$build/$2
     if [[ ! -e $tree/build.ninja || ! -e $tree/.settings || $(<"$tree/.settings") != "$(settings)" ]]; then
-        step "$number" "Configure ($preset)" "$logs/configure-$preset.log" \
+        step "$configure" "Configure ($preset)" "$logs/configure-$preset.log" \
             cmake -S "$root" --preset "$preset" -U 'LibTorch_*' ||
             die "CMake could not configure the build; the log names what is missing." \
                 "To begin afresh, remove $tree and start again."
         settings >"$tree/.settings"
     fi
-    number=$((number + 1))
-    # Asking first costs a blink and keeps a run without work silent. A tree that must be configured again says so too.
-    [[ $(ninja -C "$tree" -n 2>&1) == *'no work to do'* ]] && return
-    step "$number" "Build ($preset)" "$logs/build-$preset.log" cmake --build "$tree" -j "$(jobs_at_once)" ||
+    step "$compile" "Build ($preset)" "$logs/build-$preset.log" cmake --build "$tree" -j "$(jobs_at_once)" ||
         die "The build failed; the log has the compiler's words. If memory ran out, close other programs and start again."
 }

@@ -125,7 +125,10 @@ private Q_SLOTS:
             std::vector<std::string> stops(1 + random() % 3);
             for (std::string& stop : stops) stop = letters(12);
             std::string text = letters(4);  // then beginnings of stop strings, where a wrong state would show
-            for (int part = 0; part < 6; ++part) text += stops[random() % stops.size()].substr(0, 1 + random() % 12);
+            for (int part = 0; part < 3; ++part) {
+                const std::string& stop = stops[random() % stops.size()];
+                text += stop.substr(0, random() % stop.size());
+            }
             std::vector<std::string> pieces;
             for (std::size_t at = 0; at < text.size();) {
                 pieces.push_back(text.substr(at, 1 + random() % 4));
@@ -135,7 +138,7 @@ private Q_SLOTS:
             QCOMPARE(feed(stops, pieces), expected);
             matches += expected.matched.empty() ? 0 : 1;
         }
-        QVERIFY(matches > 2000 && matches < 19000);
+        QVERIFY(matches > 5000 && matches < 17000);
     }
 
     void takes_linear_time() {
