@@ -100,6 +100,8 @@ int run_caption(const CaptionArguments& arguments, std::stop_token stop) {
             } else {
                 std::cout << (pictures.size() > 1 ? picture.string() + ": " : "") << result.text << std::endl;
             }
+        } catch (const OptionError&) {  // would fail for every picture
+            throw;
         } catch (const InputError& error) {  // this picture fails, the others go on
             ++failed;
             std::cerr << "vitrine-cli: " << error.what() << '\n';
