@@ -18,14 +18,14 @@ die() {
 }
 
 # Announces a step that takes longer than a blink, then repeats the last line of its log: in place on a terminal, every half
-# minute elsewhere.
+# minute elsewhere. A line on descriptor 8 ends it; reading there with a time limit is also how it sleeps.
 watch_log() {  # watch_log TITLE LOG
-    local title=$1 log=$2 begun=$SECONDS pause=30 line never
-    exec 9>&- {never}<>"$logs/never"  # reading where nothing comes is a sleep without a process that would outlive the watcher
-    read -r -t 1 -u "$never" || say "$title ..."
+    local title=$1 log=$2 begun=$SECONDS pause=30 line
+    exec 9>&-
+    read -r -t 1 -u 8 && return
+    say "$title ..."
     [[ -t 2 ]] && pause=1
-    while true; do
-        read -r -t "$pause" -u "$never" || true
+    while ! read -r -t "$pause" -u 8 && kill -0 $$ 2>/dev/null; do
         line=$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-80)
         if [[ -t 2 ]]; then
             printf '\r\033[K      %4d s  %s' $((SECONDS - begun)) "$line" >&2
@@ -33,14 +33,22 @@ watch_log() {  # watch_log TITLE LOG
             say "      $((SECONDS - begun)) s  $line"
         fi
     done
+    if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi
+}
+
+start_watching() {
+    [[ -p $logs/signal ]] || mkfifo "$logs/signal"
+    exec 8<>"$logs/signal"
+    watch_log "$@" &
+    watcher=$!
 }
 
 stop_watching() {
     [[ -n ${watcher:-} ]] || return 0
-    kill "$watcher" 2>/dev/null || true
-    wait "$watcher" 2>/dev/null || true
+    echo >&8
+    wait "$watcher" || true
+    exec 8>&-
     watcher=
-    if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi
 }
 trap stop_watching EXIT
 
@@ -49,11 +57,9 @@ step() {
     local title="[$1/${steps:?}] $2" log=$3 begun=$SECONDS status=0
     shift 3
     mkdir -p "$logs"
-    [[ -p $logs/never ]] || mkfifo "$logs/never"
     : >"$log"
-    watch_log "$title" "$log" &
-    watcher=$!
-    "$@" >>"$log" 2>&1 </dev/null || status=$?
+    start_watching "$title" "$log"
+    "$@" >>"$log" 2>&1 </dev/null 8>&- || status=$?
     stop_watching
     if ((status != 0)); then
         say "$title: failed after $((SECONDS - begun)) s. The end of $log:"
