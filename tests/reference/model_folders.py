@@ -3,6 +3,8 @@
 Weights are drawn so that every detail of the model shows in its numbers:
 
 - embeddings are small (std 0.02) beside the epsilon of the norms, so a wrong epsilon is seen in the first layer;
+- GELU gets inputs out to where its two forms differ most, and the projector speaks louder than words, as trained ones
+  do, so that the wrong form is seen;
 - norm weights and biases are random, so none of them can be left out;
 - queries are scaled so that attention picks a few positions out, so masks, positions and the rotary base matter;
 - logits spread like a trained model's (std about 3), so greedy decoding does not hang on rounding;
@@ -31,6 +33,8 @@ QWEN3_FIRST_CONTROL_ID = 151643
 EMBEDDING_STD = 0.02
 LOGIT_STD = 3.0
 CONTROL_ROW_SCALE = 0.2
+GELU_INPUT_STD = 2.0
+PROJECTED_STD = 6.0
 
 
 @dataclasses.dataclass
@@ -84,6 +88,8 @@ def draw_weights(model, seed, dtype, control_ids=range(0), sharpness=1.0, gain=1
             value /= math.sqrt(fan_in)
             if "o_proj" in name:
                 value *= gain
+            elif "fc1" in name:
+                value *= GELU_INPUT_STD
         if name == ("model.embed_tokens.weight" if tied else "lm_head.weight"):
             value[control_ids.start :] *= CONTROL_ROW_SCALE
         weights[name] = value.to(dtype)
@@ -141,13 +147,11 @@ class Projector(nn.Module):
 
 def save_projector(path, vision_hidden, language_hidden, seed):
     generator = torch.Generator().manual_seed(seed)
+    gain = {"fc1": GELU_INPUT_STD, "fc2": PROJECTED_STD / GELU_INPUT_STD}
     weights = {}
     for name, parameter in Projector(vision_hidden, language_hidden).state_dict().items():
-        scale = 0.1 if parameter.dim() == 1 else 1 / math.sqrt(parameter.shape[1])
+        scale = 0.1 if parameter.dim() == 1 else gain[name[:3]] / math.sqrt(parameter.shape[1])
         weights[name] = torch.randn(parameter.shape, generator=generator) * scale
-    # Patches arrive among embeddings of std 0.02: let them be of that order, as a trained projector's are.
-    weights["fc2.weight"] *= 4 * EMBEDDING_STD
-    weights["fc2.bias"] *= 4 * EMBEDDING_STD
     save_file(weights, path, {"format": "pt"})
 
 
