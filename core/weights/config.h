@@ -45,7 +45,8 @@ struct Qwen3Config {
     std::string stored_dtype;                  // "bfloat16", from dtype or torch_dtype; may be empty
     std::vector<ConfigEntry> entries;          // every key with value and origin
 
-    // Throws ConfigError naming the key: missing, of the wrong type, inconsistent, unsupported (quantisation, sliding window, ...).
+    // Throws ConfigError naming the key: missing, of the wrong type, inconsistent, unsupported (quantisation, sliding
+    // window, ...); FileError when there is no config.json. Missing keys get transformers' defaults, except rope_theta.
     static Qwen3Config from_folder(const std::filesystem::path& folder);
     static Qwen3Config from_json(const nlohmann::json& config, const std::string& where,
                                  const nlohmann::json* generation_config = nullptr);
@@ -84,7 +85,7 @@ struct ModelFolder {
 
     // A part is a folder relative to vitrine.json, an absolute folder, or a hub id ("Qwen/Qwen3-0.6B") resolved in the
     // Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/hub: refs/main -> snapshots). Throws ConfigError
-    // saying where it looked.
+    // saying where it looked, FileError when there is no vitrine.json.
     static ModelFolder open(const std::filesystem::path& folder);
 };
 std::optional<std::filesystem::path> find_in_hub_cache(const std::string& hub_id);
