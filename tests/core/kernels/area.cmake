@@ -1,0 +1,1 @@
+vitrine_test(kernels LABELS core TIMEOUT 300)
