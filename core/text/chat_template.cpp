@@ -195,6 +195,14 @@ std::string render_chat(std::span<const Message> messages, const PromptOptions& 
 }
 
 Prompt build_prompt(const Tokenizer& tokenizer, std::span<const Message> messages, const PromptOptions& options) {
+    const auto shows = [](const Message& message) { return !message.pictures.empty(); };
+    if (options.patches_per_picture < 1 && std::any_of(messages.begin(), messages.end(), shows)) {
+        throw OptionError({.name = "patches_per_picture",
+                           .where = "",
+                           .expected = "at least 1, as the conversation has pictures",
+                           .found = std::to_string(options.patches_per_picture),
+                           .advice = ""});
+    }
     PromptSink sink{tokenizer, options.patches_per_picture, {}, {}};
     walk(messages, options, sink);
     sink.flush();

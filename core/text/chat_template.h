@@ -34,10 +34,12 @@ std::string render_chat(std::span<const Message> messages, const PromptOptions& 
 
 // The ids of the same text: template pieces with control tokens recognised, what people wrote as plain text, each
 // picture as <|vision_start|>, patches_per_picture times <|image_pad|>, <|vision_end|> before the text of its turn.
-// Training and inference both build ids here. Throws TokenizerError when the tokenizer lacks one of the control tokens.
+// Training and inference both build ids here. Throws TokenizerError when the tokenizer lacks one of the control tokens,
+// OptionError when there are pictures but patches_per_picture is not positive.
 Prompt build_prompt(const Tokenizer& tokenizer, std::span<const Message> messages, const PromptOptions& options);
 
-// Throws TokenizerError when the checkpoint's own template is not Qwen3's (its text differs from the one written here).
+// Throws TokenizerError when the checkpoint brings a chat template (chat_template.jinja, chat_template.json or in
+// tokenizer_config.json) that is not one of the two revisions of Qwen3's. A checkpoint without a template is fine.
 void check_chat_template(const std::filesystem::path& checkpoint_folder);
 
 }  // namespace vitrine

@@ -46,8 +46,10 @@ bool append_bytes(std::string& out, std::string_view letters) {
 
 std::string brief(const json& value) {
     std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-    if (text.size() > 120) text = text.substr(0, 117) + "...";
-    return text;
+    std::size_t end = 117;
+    if (text.size() <= end) return text;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not within a character
+    return text.substr(0, end) + "...";
 }
 
 std::string show(std::string_view text) {
@@ -85,7 +87,7 @@ private:
 
     json small(std::string_view name, std::string_view text) const {
         json value = json::parse(text, nullptr, false);
-        if (value.is_discarded()) fail(std::string(name), "well-formed JSON", std::string(text.substr(0, 60)));
+        if (value.is_discarded()) fail(std::string(name), "well-formed JSON", show(text));
         return value;
     }
 
@@ -105,9 +107,9 @@ private:
                 cursor.raw();
             } else {
                 model[std::string(key)] = small(key, cursor.raw());
+                if (key == "type") expect("/model/type", {"BPE"});  // what follows is only known for this one
             }
         });
-        // Before the two are missed: a model of another type may well lack them.
         expect("/model/type", {"BPE"});
         if (!has_vocab) fail("model.vocab", "an object of tokens and ids", brief(model.value("vocab", json())));
         if (!has_merges) fail("model.merges", "a list of pairs", brief(model.value("merges", json())));
@@ -182,28 +184,34 @@ private:
             fail("model.vocab", "each token once", show(result_.vocabulary.bytes(*twin)) + " twice");
     }
 
-    // An added token may have an entry in the vocabulary or not; both must agree, and all ids together leave no hole.
+    // Added tokens with an entry in the vocabulary have its id. The others are numbered on from there, in their order:
+    // the tokenizers library counts so, whatever ids the file gives.
     void join_added_tokens() {
         Vocabulary& vocabulary = result_.vocabulary;
         read_added_tokens();
+        std::vector<const AddedToken*> others;
         for (const AddedToken& token : result_.added) {
             std::string bytes;
             const auto same = append_bytes(bytes, token.content) ? vocabulary.find(bytes) : std::nullopt;
-            if (same == token.id) continue;
-            if (same) {
-                fail("added_tokens: " + token.content, "id " + std::to_string(*same) + " as in model.vocab",
-                     std::to_string(token.id));
+            if (same && *same != token.id) fail_added(token, *same);
+            if (std::erase(outside_, std::pair(token.id, token.content))) {
+                if (!vocabulary.add(token.id, token.content))
+                    fail("model.vocab", "each id once", "id " + std::to_string(token.id) + " again");
+            } else if (!same) {
+                others.push_back(&token);
             }
-            std::erase(outside_, std::pair(token.id, token.content));
-            if (!vocabulary.add(token.id, token.content))
-                fail("added_tokens: " + token.content, "an id of its own",
-                     std::to_string(token.id) + ", which is taken");
         }
         if (!outside_.empty()) fail("model.vocab", "tokens of the byte-level alphabet", show(outside_.front().second));
         if (const auto hole = vocabulary.first_hole()) {
-            fail("ids", "each number up to " + std::to_string(vocabulary.size() - 1),
+            fail("model.vocab", "every id up to " + std::to_string(vocabulary.size() - 1),
                  "no token " + std::to_string(*hole), "Embedding rows would belong to the wrong tokens.");
         }
+        for (const AddedToken* token : others) {
+            const auto next = static_cast<TokenId>(vocabulary.size());
+            if (token->id != next) fail_added(*token, next);
+            vocabulary.add(next, token->content);
+        }
+
         for (int byte = 0; byte < 256; ++byte) {
             const char c = static_cast<char>(byte);
             const auto id = vocabulary.find({&c, 1});
@@ -213,6 +221,10 @@ private:
             if (std::any_of(result_.added.begin(), result_.added.end(), is_it))
                 fail("added_tokens", "no token of a single byte", "id " + std::to_string(*id));
         }
+    }
+
+    [[noreturn]] void fail_added(const AddedToken& token, TokenId expected) const {
+        fail("added_tokens: " + token.content, "id " + std::to_string(expected), std::to_string(token.id));
     }
 
     void read_added_tokens() {
