@@ -1,8 +1,11 @@
 #include "core/device.h"
 
 #include "core/error.h"
+#include "core/kernels/linear.h"
+#include "core/kernels/thread_pool.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
 #include <dlfcn.h>
@@ -115,6 +118,11 @@ DeviceMemory memory_of(Device device) {
                            .found = "an error of the CUDA run time"});
     }
     return {total, available};
+}
+
+void use_threads(int threads) {
+    if (threads > 0) kernels::set_num_threads(threads);
+    at::set_num_threads(kernels::available() ? 1 : kernels::num_threads());
 }
 
 std::uint64_t resident_bytes() {

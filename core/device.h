@@ -27,6 +27,11 @@ struct DeviceMemory {
 // Of the machine (or of the control group this process lives in), or of the GPU.
 DeviceMemory memory_of(Device device);
 
+// How many CPU threads the model may use; 0: as many as this process has cores. The hand-written kernels take all of
+// them; LibTorch's own operations stay on the calling thread where those kernels run (its threads spin, and would fight
+// with them).
+void use_threads(int threads);
+
 // Resident memory of this process, file pages included, in bytes: now and at its peak.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();

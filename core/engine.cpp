@@ -2,10 +2,10 @@
 
 #include "core/error.h"
 #include "core/generate/generator.h"
+#include "core/kernels/thread_pool.h"
 #include "core/model/vlm.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <pthread.h>
 
@@ -112,7 +112,7 @@ std::optional<ModelSummary> Engine::load(const std::filesystem::path& model_fold
                                          EngineObserver& observer, std::stop_token stop) {
     unload();
     Stopwatch watch;
-    if (options.threads > 0) at::set_num_threads(options.threads);
+    use_threads(options.threads);
     const ModelFolder folder = ModelFolder::open(model_folder);
     const Qwen3Config language = Qwen3Config::from_folder(folder.language);
     const SiglipConfig vision = SiglipConfig::from_folder(folder.vision);
@@ -134,7 +134,7 @@ std::optional<ModelSummary> Engine::load(const std::filesystem::path& model_fold
         [&](std::uint64_t done, std::uint64_t total) { observer.on_load_progress(done, total); }, stop);
     if (!impl_->model) return std::nullopt;
 
-    summary.threads = at::get_num_threads();
+    summary.threads = kernels::num_threads();
     summary.vision_parameters = count_elements(VisionTransformer::from_config(vision).parameters());
     summary.projector_parameters =
         count_elements(Projector::from_config(vision.hidden_size, language.hidden_size).parameters());

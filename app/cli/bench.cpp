@@ -1,6 +1,7 @@
 #include "app/cli/common.h"
 #include "core/device.h"
 #include "core/kernels/plain.h"
+#include "core/kernels/thread_pool.h"
 #include "core/model/projector.h"
 #include "core/model/qwen3.h"
 #include "core/model/random_model.h"
@@ -74,7 +75,9 @@ private:
         std::vector<double> plain;
         const auto plainly = [&] {
             const kernels::PlainGuard guard;
+            at::set_num_threads(kernels::num_threads());
             work();
+            use_threads(0);
         };
         work();
         for (int i = 0; i < arguments_.repeats && !stop_.stop_requested(); ++i) {
@@ -94,7 +97,7 @@ private:
                         {"unit", unit},
                         {"shape", arguments_.shape},
                         {"dtype", name_of(dtype_)},
-                        {"threads", at::get_num_threads()},
+                        {"threads", kernels::num_threads()},
                         {"min", values.front()},
                         {"median", median},
                         {"max", values.back()},
@@ -102,7 +105,7 @@ private:
         } else {
             std::cout << figure << ' ' << name_of(dtype_) << ": " << fixed(median, 2) << ' ' << unit << " ("
                       << fixed(values.front(), 2) << " to " << fixed(values.back(), 2) << ", " << values.size()
-                      << " runs, " << at::get_num_threads() << " threads)" << std::endl;
+                      << " runs, " << kernels::num_threads() << " threads)" << std::endl;
         }
     }
 
@@ -282,7 +285,7 @@ Command add_bench(CLI::App& parent) {
     app->add_option("--text", arguments->text, "Text to tokenise");
     app->add_flag("--json", arguments->json, "One JSON object per figure");
     return {app, [arguments](std::stop_token stop) {
-                if (arguments->threads > 0) at::set_num_threads(arguments->threads);
+                use_threads(arguments->threads);
                 return Bench(*arguments, stop).run();
             }};
 }

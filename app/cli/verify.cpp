@@ -3,8 +3,6 @@
 #include "app/cli/common.h"
 #include "core/device.h"
 
-#include <ATen/Parallel.h>
-
 #include <iomanip>
 #include <iostream>
 
@@ -39,7 +37,7 @@ void print_stage(const StageComparison& stage, bool json) {
 }
 
 int run_verify(const VerifyArguments& arguments) {
-    if (arguments.model.threads > 0) at::set_num_threads(arguments.model.threads);
+    use_threads(arguments.model.threads);
     const Device device = choose_device(arguments.model.device);
     const WeightTarget target{scalar_type(parse_dtype(arguments.model.dtype).value_or(DType::float32)),
                               device.kind == Device::Kind::cpu

@@ -1,6 +1,5 @@
 #include "core/kernels/fused.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
@@ -8,6 +7,7 @@
 
 #include "core/kernels/dispatch.h"
 #include "core/kernels/plain.h"
+#include "core/kernels/thread_pool.h"
 
 namespace vitrine::kernels {
 namespace {
@@ -62,7 +62,7 @@ void attend(const KernelTable<T>& kernels, const at::Tensor& q, const at::Tensor
     };
     const std::int64_t groups = q.size(0) * kv_heads;
     if (queries <= few_queries) {
-        at::parallel_for(
+        parallel_for(
             0, groups, grain(group * queries * k.size(2) * dim / 4), [&](std::int64_t begin, std::int64_t end) {
                 for (std::int64_t index = begin; index < end; ++index) {
                     const HeadGroup<T> head = head_of(index);
@@ -76,7 +76,7 @@ void attend(const KernelTable<T>& kernels, const at::Tensor& q, const at::Tensor
     const std::int64_t most = std::max<std::int64_t>(1, queries_together / group / kernels.tile_rows);
     const std::int64_t blocks = (tiles + most - 1) / most;
     const std::int64_t together = (tiles + blocks - 1) / blocks * kernels.tile_rows;
-    at::parallel_for(
+    parallel_for(
         0, groups * blocks, grain(group * together * k.size(2) * dim / 8), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t task = begin; task < end; ++task) {
                 const HeadGroup<T> head = head_of(task / blocks);
@@ -98,7 +98,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
     const std::int64_t n = x.size(-1);
     const at::Tensor out = at::empty_like(x);
     with_table(*kernels, x.scalar_type(), [&]<class T>(const KernelTable<T>& table) {
-        at::parallel_for(0, x.numel() / n, grain(n), [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(0, x.numel() / n, grain(n), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t row = begin; row < end; ++row)
                 table.rms_norm(elements<T>(x) + row * n, elements<T>(weight), mutable_elements<T>(out) + row * n, n,
                                static_cast<float>(eps));
@@ -118,7 +118,7 @@ at::Tensor norm_rope(const at::Tensor& x, const at::Tensor& weight, double eps, 
     const std::int64_t angle_batch = cos.size(0) == 1 ? 0 : queries * n;
     const at::Tensor out = at::empty({x.size(0), heads, queries, n}, x.options());
     with_table(*kernels, x.scalar_type(), [&]<class T>(const KernelTable<T>& table) {
-        at::parallel_for(0, x.size(0) * queries, grain(heads * n), [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(0, x.size(0) * queries, grain(heads * n), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t position = begin; position < end; ++position) {
                 const std::int64_t b = position / queries, t = position % queries;
                 const T* const from = elements<T>(x) + b * x.stride(0) + t * x.stride(1);
@@ -139,7 +139,7 @@ at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
         return plain::silu_mul(gate, up);
     const at::Tensor out = at::empty_like(gate);
     with_table(*kernels, gate.scalar_type(), [&]<class T>(const KernelTable<T>& table) {
-        at::parallel_for(0, gate.numel(), smallest_share, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(0, gate.numel(), smallest_share, [&](std::int64_t begin, std::int64_t end) {
             table.silu_mul(elements<T>(gate) + begin, elements<T>(up) + begin, mutable_elements<T>(out) + begin,
                            end - begin);
         });
@@ -152,7 +152,7 @@ at::Tensor gelu(const at::Tensor& x, bool tanh) {
     if (!kernels || !x.is_contiguous()) return plain::gelu(x, tanh);
     const at::Tensor out = at::empty_like(x);
     with_table(*kernels, x.scalar_type(), [&]<class T>(const KernelTable<T>& table) {
-        at::parallel_for(0, x.numel(), smallest_share, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(0, x.numel(), smallest_share, [&](std::int64_t begin, std::int64_t end) {
             table.gelu_tanh(elements<T>(x) + begin, mutable_elements<T>(out) + begin, end - begin);
         });
     });

@@ -1,12 +1,12 @@
 #include "core/kernels/linear.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
 #include <algorithm>
 
 #include "core/kernels/dispatch.h"
+#include "core/kernels/thread_pool.h"
 
 namespace vitrine::kernels {
 namespace {
@@ -47,19 +47,19 @@ void multiply_few(const KernelTable<T>& kernels, const Rows<T>& rows, std::span<
     }
     std::int64_t total = 0;
     for (const auto& product : products) total += product.n;
-    at::parallel_for(0, total, std::max<std::int64_t>(1, smallest_share / (rows.m * rows.k)),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (const auto& product : products) {
-                             const auto first = std::clamp<std::int64_t>(begin, 0, product.n);
-                             const auto last = std::clamp<std::int64_t>(end, 0, product.n);
-                             if (first < last)
-                                 kernels.product_few(x, ldx, rows.m, product.weight + first * rows.k,
-                                                     product.bias ? product.bias + first : nullptr, last - first,
-                                                     rows.k, product.y + first, product.n);
-                             begin -= product.n;
-                             end -= product.n;
-                         }
-                     });
+    parallel_for(0, total, std::max<std::int64_t>(1, smallest_share / (rows.m * rows.k)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                     for (const auto& product : products) {
+                         const auto first = std::clamp<std::int64_t>(begin, 0, product.n);
+                         const auto last = std::clamp<std::int64_t>(end, 0, product.n);
+                         if (first < last)
+                             kernels.product_few(x, ldx, rows.m, product.weight + first * rows.k,
+                                                 product.bias ? product.bias + first : nullptr, last - first, rows.k,
+                                                 product.y + first, product.n);
+                         begin -= product.n;
+                         end -= product.n;
+                     }
+                 });
 }
 
 // Blocks of rows of x are packed by all threads; then each thread takes pieces of columns of all products.
@@ -84,30 +84,30 @@ void multiply_many(const KernelTable<T>& kernels, const Rows<T>& rows, std::span
         const std::int64_t m = std::min(block_rows, rows.m - row);
         const std::int64_t panels = (m + kernels.tile_rows - 1) / kernels.tile_rows;
         const std::int64_t panel_elements = kernels.tile_rows * rows.k;
-        at::parallel_for(0, panels, std::max<std::int64_t>(1, smallest_share / panel_elements),
-                         [&](std::int64_t begin, std::int64_t end) {
-                             for (std::int64_t panel = begin; panel < end; ++panel)
-                                 kernels.pack(rows.x + row * rows.ldx, rows.ldx, m, rows.k, packed.mutable_data_ptr(),
-                                              panel);
-                         });
+        parallel_for(0, panels, std::max<std::int64_t>(1, smallest_share / panel_elements),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t panel = begin; panel < end; ++panel)
+                             kernels.pack(rows.x + row * rows.ldx, rows.ldx, m, rows.k, packed.mutable_data_ptr(),
+                                          panel);
+                     });
         const std::int64_t piece_work = m * rows.k * kernels.chunk_columns;
-        at::parallel_for(0, pieces, std::max<std::int64_t>(1, smallest_share / piece_work),
-                         [&](std::int64_t begin, std::int64_t end) {
-                             void* const scratch = thread_scratch(static_cast<std::size_t>(kernels.chunk_bytes(m)));
-                             for (const auto& product : products) {
-                                 const std::int64_t count = pieces_of(product);
-                                 for (std::int64_t piece = std::max<std::int64_t>(begin, 0);
-                                      piece < std::min(end, count); ++piece) {
-                                     const std::int64_t column = piece * kernels.chunk_columns;
-                                     kernels.product_many(packed.const_data_ptr(), m, product.weight + column * rows.k,
-                                                          product.bias ? product.bias + column : nullptr,
-                                                          std::min(kernels.chunk_columns, product.n - column), rows.k,
-                                                          product.y + row * product.n + column, product.n, scratch);
-                                 }
-                                 begin -= count;
-                                 end -= count;
+        parallel_for(0, pieces, std::max<std::int64_t>(1, smallest_share / piece_work),
+                     [&](std::int64_t begin, std::int64_t end) {
+                         void* const scratch = thread_scratch(static_cast<std::size_t>(kernels.chunk_bytes(m)));
+                         for (const auto& product : products) {
+                             const std::int64_t count = pieces_of(product);
+                             for (std::int64_t piece = std::max<std::int64_t>(begin, 0); piece < std::min(end, count);
+                                  ++piece) {
+                                 const std::int64_t column = piece * kernels.chunk_columns;
+                                 kernels.product_many(packed.const_data_ptr(), m, product.weight + column * rows.k,
+                                                      product.bias ? product.bias + column : nullptr,
+                                                      std::min(kernels.chunk_columns, product.n - column), rows.k,
+                                                      product.y + row * product.n + column, product.n, scratch);
                              }
-                         });
+                             begin -= count;
+                             end -= count;
+                         }
+                     });
     }
 }
 
@@ -117,6 +117,10 @@ bool bias_supported(const at::Tensor& bias, const at::Tensor& weight) {
 }
 
 }  // namespace
+
+bool available() {
+    return processor_kernels() != nullptr;
+}
 
 bool linear_supported(const at::Tensor& x, const at::Tensor& weight) {
     return x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1) && x.stride(-1) == 1 &&

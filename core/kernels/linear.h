@@ -9,6 +9,9 @@
 // bf16 or fp16 weights on processors without bf16 instructions. Accumulation is fp32; the result has the dtype of x.
 namespace vitrine::kernels {
 
+// True where this processor runs the hand-written kernels at all.
+bool available();
+
 // True where the hand-written product applies: CPU tensors, no gradient wanted, x contiguous in its last dimension,
 // weight contiguous, fp32/bf16/fp16 weight with x of the same dtype, and a processor with AVX2 and FMA at least.
 bool linear_supported(const at::Tensor& x, const at::Tensor& weight);

@@ -13,7 +13,7 @@
 namespace vitrine::kernels {
 namespace {
 
-constexpr int kSpins = 4000;          // about 40 microseconds
+constexpr int kSpins = 4000;  // about 40 microseconds
 constexpr std::int64_t kPiecesPerThread = 4;
 
 void pause() {
@@ -27,9 +27,9 @@ int cores_of_this_process() {
     return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
 }
 
-// Workers that help with one region after another. state_ says whether a region is open (lowest bit clear), how many workers
-// are inside (the next 15 bits) and, above, which region it is; so a worker enters by one compare-and-swap, a late one finds
-// the door closed and goes back to sleep, and the caller never waits for a worker that has not entered.
+// Workers that help with one region after another. state_ says whether a region is open (lowest bit clear), how many
+// workers are inside (the next 15 bits) and, above, which region it is; so a worker enters by one compare-and-swap, a
+// late one finds the door closed and goes back to sleep, and the caller never waits for a worker that has not entered.
 class Pool {
 public:
     explicit Pool(int workers) {
@@ -42,7 +42,8 @@ public:
         state_.notify_all();
     }
 
-    void run(std::int64_t begin, std::int64_t end, std::int64_t piece, const std::function<void(std::int64_t, std::int64_t)>& body) {
+    void run(std::int64_t begin, std::int64_t end, std::int64_t piece,
+             const std::function<void(std::int64_t, std::int64_t)>& body) {
         body_ = &body;
         end_ = end;
         piece_ = piece;
@@ -53,8 +54,10 @@ public:
         work();
         std::uint64_t state = state_.fetch_or(kClosed) | kClosed;
         for (int spins = 0; (state & kInside) != 0; ++spins) {
-            if (spins < kSpins) pause();
-            else state_.wait(state);
+            if (spins < kSpins)
+                pause();
+            else
+                state_.wait(state);
             state = state_.load();
         }
         if (failure_) std::rethrow_exception(failure_);
@@ -124,11 +127,13 @@ int pool_threads = 1;
 
 }  // namespace
 
-void set_num_threads(int threads) { wanted_threads = std::max(1, threads); }
+void set_num_threads(int threads) {
+    wanted_threads = std::max(1, threads);
+}
 
 int num_threads() {
-    int threads = wanted_threads;
-    if (threads == 0) wanted_threads.compare_exchange_strong(threads, threads = cores_of_this_process());
+    int unset = 0;
+    if (wanted_threads == 0) wanted_threads.compare_exchange_strong(unset, cores_of_this_process());
     return wanted_threads;
 }
 

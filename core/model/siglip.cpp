@@ -99,9 +99,17 @@ at::Tensor VisionTransformer::forward(const at::Tensor& pixel_values, ForwardObs
                                       std::to_string(side) + ", " + std::to_string(side) + "]",
                           .found = shape_text(pixel_values.sizes())});
     }
-    const at::Tensor patches = at::conv2d(pixel_values.to(patch_weight_.options()), patch_weight_, patch_bias_,
-                                          {config_.patch_size, config_.patch_size});              // [N, C, grid, grid]
-    at::Tensor hidden = (patches.flatten(2).transpose(1, 2) + position_embedding_).contiguous();  // [N, P, C]
+    // A convolution whose stride is its kernel is a product over patches; pixels that fill no whole patch are left out.
+    const std::int64_t grid = config_.grid();
+    const std::int64_t patch = config_.patch_size;
+    const at::Tensor patches = pixel_values.to(patch_weight_.options())
+                                   .narrow(2, 0, grid * patch)
+                                   .narrow(3, 0, grid * patch)
+                                   .reshape({-1, config_.num_channels, grid, patch, grid, patch})
+                                   .permute({0, 2, 4, 1, 3, 5})
+                                   .reshape({-1, config_.num_patches(), config_.num_channels * patch * patch});
+    at::Tensor hidden =
+        kernels::linear(patches, patch_weight_.flatten(1), patch_bias_) + position_embedding_;  // [N, P, C]
     if (observer != nullptr) observer->on_stage("vision.embeddings", hidden);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         hidden = layers_[i](hidden);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
+#include "core/kernels/thread_pool.h"
 
 #include <string>
 
@@ -49,12 +49,12 @@ inline double share_unequal(const at::Tensor& a, const at::Tensor& b) {
 // Runs body with 1 and with 2 threads.
 template <class Body>
 void with_threads(Body body) {
-    const int before = at::get_num_threads();
+    const int before = kernels::num_threads();
     for (const int threads : {1, 2}) {
-        at::set_num_threads(threads);
+        kernels::set_num_threads(threads);
         body(std::to_string(threads) + " threads");
     }
-    at::set_num_threads(before);
+    kernels::set_num_threads(before);
 }
 
 }  // namespace vitrine::test
