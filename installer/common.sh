@@ -243,7 +243,7 @@ ensure_built() {  # ensure_built STEP PRESET
     local configure=$1 compile=$(($1 + 1)) preset=$2 tree=$build/$2
     if [[ ! -e $tree/build.ninja || ! -e $tree/.settings || $(<"$tree/.settings") != "$(settings)" ]]; then
         step "$configure" "Configure ($preset)" "$logs/configure-$preset.log" \
-            cmake -S "$root" --preset "$preset" -U 'LibTorch_*' ||
+            cmake -S "$root" --preset "$preset" --fresh ||
             die "CMake could not configure the build; the log names what is missing." \
                 "To begin afresh, remove $tree and start again."
         settings >"$tree/.settings"
