@@ -29,8 +29,10 @@ def packed_numbers(numbers):
 
 
 def without_added_tokens(definition):
-    """The same tokenizer, blind to added tokens: what text that people typed must become."""
-    return Tokenizer.from_str(json.dumps(definition | {"added_tokens": []}))
+    """The same tokenizer, blind to added tokens and never making one: what text that people typed must become."""
+    contents = {t["content"] for t in definition["added_tokens"]}
+    merges = [m for m in definition["model"]["merges"] if (m.replace(" ", "", 1) if isinstance(m, str) else "".join(m)) not in contents]
+    return Tokenizer.from_str(json.dumps(definition | {"added_tokens": [], "model": definition["model"] | {"merges": merges}}))
 
 
 def write_cases(path, definition, samples):
@@ -57,6 +59,14 @@ def write_decodings(path, definition, count, rng):
             out.write(packed_numbers(ids))
             for skip in (True, False):
                 out.write(packed_text(tokenizer.decode(ids, skip_special_tokens=skip)))
+
+
+def write_pieces(path, definition, samples):
+    """Each record: the text, the bytes of each piece that the regex splits it into."""
+    split = pre_tokenizers.Split(Regex(definition["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"]), "isolated")
+    with path.open("wb") as out:
+        for text in samples:
+            out.write(packed_text(text) + packed_numbers([len(piece.encode()) for piece, _ in split.pre_tokenize_str(text)]))
 
 
 def write_unicode(folder, rng):
@@ -105,8 +115,13 @@ def small_tokenizers(qwen, rng):
     pushed = [t | {"id": t["id"] + 2 * (t["id"] >= size)} for t in plain["added_tokens"]]
     cafe = {"id": size + 2, "content": "caf\u00e9 \u4e2d", "single_word": False, "lstrip": False, "rstrip": False, "normalized": True, "special": False}
     normalised = [t | {"normalized": True} for t in plain["added_tokens"]] + [cafe]
+    # A word that merges make, but added as well; and a longer one that begins with it.
+    word = max(("".join(m) for m in plain["model"]["merges"] if "".join(m).isascii()), key=len)
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    words = [{"id": plain["model"]["vocab"][word], "content": word} | flags, {"id": size + 2, "content": word + "s"} | flags]
     return {
         "small": plain,
+        "small-words-added": changed(added_tokens=plain["added_tokens"] + words),
         "small-nfc-text-merges": changed(normalizer={"type": "NFC"}, model=plain["model"] | {"merges": [" ".join(m) for m in plain["model"]["merges"]]}),
         "small-ignore-merges": changed(added_tokens=pushed, model=plain["model"] | {"vocab": odd, "ignore_merges": True}),
         "small-odd-words": changed(added_tokens=pushed, model=plain["model"] | {"vocab": odd}),
@@ -121,10 +136,11 @@ def make(folder):
     samples = text_samples.everything(rng, [t["content"] for t in qwen["added_tokens"]])
     assert len(samples) > 20000
     write_cases(folder / "cases-qwen3.bin", qwen, samples)
+    write_pieces(folder / "pieces.bin", qwen, [s for s in samples if isinstance(s, str) and len(s) < 1000])
     write_decodings(folder / "decode-qwen3.bin", qwen, 3000, rng)
     for name, definition in small_tokenizers(qwen, rng).items():
         (folder / f"{name}.json").write_text(json.dumps(definition, ensure_ascii=False, indent=2))
-        write_cases(folder / f"cases-{name}.bin", definition, rng.sample(samples, 3000) + text_samples.words(rng))
+        write_cases(folder / f"cases-{name}.bin", definition, rng.sample(samples, 3000) + text_samples.words(rng, definition))
         write_decodings(folder / f"decode-{name}.bin", definition, 300, rng)
     write_unicode(folder, rng)
     text_chats.write(folder / "chat.json", QWEN, Tokenizer.from_str(json.dumps(qwen)), without_added_tokens(qwen), rng)

@@ -152,11 +152,11 @@ def every_code_point(rng):
         yield "".join(rng.choice(["a", " ", "1", "!", "\n", "'", ""]) + c for c in chars)
 
 
-def words(rng):
+def words(rng, definition):
     """What the small tokenizers can get right or wrong beyond the common samples."""
-    return ["photograph", " photograph", "photographs", " straße", "straße", "café 中", "cafe\u0301 中!", "x café 中y", "", " "] + [
-        " ".join(pick(rng, "red green blue circle square photograph café 中 straße <think> left of the".split(" "), 1, 8)) for _ in range(200)
-    ]
+    added = [t["content"] for t in definition["added_tokens"]]
+    vocabulary = "red green blue circle square photograph café 中 straße photographs left of the cafe\u0301 中!".split(" ") + added
+    return ["", " "] + [rng.choice([" ", "", "s "]).join(pick(rng, vocabulary, 1, 8)) for _ in range(400)]
 
 
 def training_text(rng):

@@ -55,8 +55,8 @@ private Q_SLOTS:
         QTest::addColumn<QString>("name");
         QTest::addColumn<int>("at_least");
         QTest::newRow("qwen3") << "qwen3" << 20000;
-        for (const char* name :
-             {"small", "small-nfc-text-merges", "small-ignore-merges", "small-odd-words", "small-normalised"})
+        for (const char* name : {"small", "small-nfc-text-merges", "small-ignore-merges", "small-odd-words",
+                                 "small-normalised", "small-words-added"})
             QTest::newRow(name) << name << 3000;
     }
 

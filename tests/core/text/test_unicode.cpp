@@ -1,3 +1,4 @@
+#include "core/text/pretokenizer.h"
 #include "core/text/unicode.h"
 #include "core/text/utf8.h"
 #include "reference_data.h"
@@ -28,6 +29,22 @@ private Q_SLOTS:
             changed += text != expected;
         }
         QVERIFY(changed > 10000);
+    }
+
+    void pieces_are_those_of_the_regex() {
+        int count = 0;
+        for (Records records(text_reference / "pieces.bin"); records.more(); ++count) {
+            const std::string_view text = records.text();
+            const auto expected = records.numbers();
+            std::vector<std::int32_t> found;
+            for (std::size_t at = 0, end; at < text.size(); at = end) {
+                end = piece_end(text, at);
+                found.push_back(static_cast<std::int32_t>(end - at));
+            }
+            QVERIFY2(found == expected,
+                     QByteArray(text.data(), static_cast<qsizetype>(text.size())).toPercentEncoding().constData());
+        }
+        QVERIFY(count > 20000);
     }
 
     void text_in_nfc_is_not_copied() {
