@@ -25,14 +25,18 @@ void print_stage(const StageComparison& stage, bool json) {
     if (json) {
         Json line{{"stage", stage.stage}, {"max_abs", stage.max_abs}, {"mean_abs", stage.mean_abs}, {"ok", stage.ok}};
         if (stage.tolerance > 0.0) line["tolerance"] = stage.tolerance;
-        if (stage.agreement >= 0.0) line["argmax_agreement"] = stage.agreement;
+        if (stage.agreement >= 0.0) {
+            line["argmax_agreement"] = stage.agreement;
+            line["sure_positions"] = stage.sure_positions;
+        }
         print_line(line);
         return;
     }
     std::cout << std::left << std::setw(28) << stage.stage << "max " << scientific(stage.max_abs) << "  mean "
               << scientific(stage.mean_abs);
     if (stage.tolerance > 0.0) std::cout << "  of " << scientific(stage.tolerance);
-    if (stage.agreement >= 0.0) std::cout << "  same argmax " << fixed(stage.agreement * 100.0, 1) << " %";
+    if (stage.agreement >= 0.0)
+        std::cout << "  same argmax " << fixed(stage.agreement * 100.0, 1) << " % of " << stage.sure_positions;
     std::cout << (stage.ok ? "  ok" : "  DIFFERS") << std::endl;
 }
 

@@ -86,15 +86,15 @@ public:
         jpeg_start_decompress(&info_);
         const std::size_t width = info_.output_width;
         while (info_.output_scanline < info_.output_height) {
-            JSAMPROW row = is_cmyk() ? line : rgb;
+            std::uint8_t* const to = rgb + 3 * width * info_.output_scanline;
+            JSAMPROW row = is_cmyk() ? line : to;
             if (jpeg_read_scanlines(&info_, &row, 1) != 1) return false;
             if (is_cmyk()) {
                 // Stored as light, not ink: Adobe's programs started it, and Pillow and the browsers read every
                 // four-component JPEG so, with or without Adobe's marker.
                 for (std::size_t i = 0; i < 4 * width; ++i) line[i] = static_cast<std::uint8_t>(255 - line[i]);
-                cmyk_to_rgb(line, rgb, width);
+                cmyk_to_rgb(line, to, width);
             }
-            rgb += 3 * width;
         }
         return true;
     }

@@ -89,10 +89,10 @@ void resample_row(const std::uint8_t* row, const int* first, const std::int32_t*
         for (int b = 0; b < blocks; ++b, from += block_samples, weights += block_samples) {
             for (int i = 0; i < block_samples; ++i) sums[i] += from[i] * weights[i];
         }
+        // Written out, for the compiler would turn a loop over every third sum into shuffles.
         for (int c = 0; c < channels; ++c) {
-            std::int32_t sum = half;
-            for (int i = c; i < block_samples; i += channels) sum += sums[i];
-            out[c] = to_byte(sum);
+            const std::int32_t* of = sums + c;
+            out[c] = to_byte(half + of[0] + of[3] + of[6] + of[9] + of[12] + of[15] + of[18] + of[21]);
         }
     }
 }

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 namespace vitrine {
 namespace {
@@ -15,9 +17,9 @@ constexpr double kVisionTolerance = 1e-4;
 constexpr double kLanguageTolerance = 1e-3;
 constexpr double kHalfRelativeError = 0.1;
 constexpr double kHalfAgreement = 0.99;
-// .noise is the standard deviation of what bf16 does to one logit. A margin compares two logits of two computations:
-// twice that; a margin means something from two standard deviations on.
-constexpr double kSureMarginPerNoise = 4.0;
+// .noise is the standard deviation of what bf16 does to one logit. A margin compares two logits of two computations,
+// which together are off by twice that; it means something from three standard deviations on.
+constexpr double kSureMarginPerNoise = 6.0;
 
 struct Parts {
     std::optional<VisionTransformer> vision;
@@ -103,7 +105,7 @@ public:
         }
         StageComparison result = measure(stage, logits.narrow(1, logits.size(1) - tail, tail),
                                          expected->narrow(1, expected->size(1) - tail, tail), /*output=*/true);
-        result.agreement = agreement(prefix, logits, *expected);
+        std::tie(result.agreement, result.sure_positions) = agreement(prefix, logits, *expected);
         if (!full_)
             result.ok = result.agreement >= kHalfAgreement;
         else
@@ -147,7 +149,8 @@ private:
     }
 
     // At which share of the positions that the reference is sure of do we choose the same token?
-    double agreement(const std::string& prefix, const at::Tensor& logits, const at::Tensor& expected) const {
+    std::pair<double, std::int64_t> agreement(const std::string& prefix, const at::Tensor& logits,
+                                              const at::Tensor& expected) const {
         at::Tensor theirs;
         at::Tensor margin;
         if (const auto argmax = reference_.find(prefix + ".argmax"); argmax && argmax->size(1) == logits.size(1)) {
@@ -167,7 +170,8 @@ private:
         }
         const at::Tensor sure = margin > threshold;
         const auto count = sure.sum().item<std::int64_t>();
-        return count == 0 ? 1.0 : ours.eq(theirs).logical_and(sure).sum().item<double>() / static_cast<double>(count);
+        const auto same = ours.eq(theirs).logical_and(sure).sum().item<std::int64_t>();
+        return {count == 0 ? 1.0 : static_cast<double>(same) / static_cast<double>(count), count};
     }
 
     void finish(StageComparison result) {

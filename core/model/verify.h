@@ -14,9 +14,9 @@ struct StageComparison {
     std::string stage;     // as in ForwardObserver, or "glue.logits", "batch.logits", "language.logits.cached", ...
     double max_abs = 0.0;  // of ours minus theirs
     double mean_abs = 0.0;
-    double tolerance = 0.0;   // what max_abs may be; 0 where another rule holds
-    double agreement = -1.0;  // share of positions with the reference's argmax, of those where its margin exceeds the
-                              // noise; -1: not looked at
+    double tolerance = 0.0;           // what max_abs may be; 0 where another rule holds
+    double agreement = -1.0;          // share of the sure positions with the reference's argmax; -1: not looked at
+    std::int64_t sure_positions = 0;  // those where the reference's margin exceeds the noise
     bool ok = false;
 };
 
