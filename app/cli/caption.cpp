@@ -96,7 +96,8 @@ int run_caption(const CaptionArguments& arguments, std::stop_token stop) {
                             {"finish", name_of(result.finish)},
                             {"tokens", result.ids.size()},
                             {"first_token_ms", result.first_token_ms},
-                            {"tokens_per_s", result.tokens_per_s}});
+                            {"tokens_per_s", result.tokens_per_s},
+                            {"peak_rss_bytes", peak_resident_bytes()}});
             } else {
                 std::cout << (pictures.size() > 1 ? picture.string() + ": " : "") << result.text << std::endl;
             }

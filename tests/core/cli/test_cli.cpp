@@ -135,7 +135,7 @@ private Q_SLOTS:
         const auto lines = outcome.lines();
         QCOMPARE(lines.size(), std::size_t{3});
         QCOMPARE(lines[0]["file"].get<std::string>(), picture_.toStdString());
-        for (const char* key : {"caption", "finish", "tokens", "first_token_ms", "tokens_per_s"})
+        for (const char* key : {"caption", "finish", "tokens", "first_token_ms", "tokens_per_s", "peak_rss_bytes"})
             QVERIFY2(lines[0].contains(key), key);
         QVERIFY(lines[0]["tokens"].get<int>() <= 6);
         QCOMPARE(lines[1]["file"].get<std::string>(), broken.toStdString());
