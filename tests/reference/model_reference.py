@@ -7,7 +7,10 @@ Everything runs on the CPU with eager attention. reference.safetensors has, as f
     batch.input_ids, batch.attention_mask [B,T] (padded on the left; not in bf16)
     glue.input_ids [1,T] (a run of image tokens for each picture)   glue.inputs_embeds [1,T,H]
     language, batch, glue: .logits [1 or B,T,V], or .logits_tail (the last 8 positions) where the vocabulary is large
-    language, glue: .argmax, .margin [1,T] (the best logit less the second); in bf16 also .noise (how far bf16 moves a logit)
+    language, glue: .argmax, .margin [1,T] (the best logit less the second)
+
+reference_bf16.safetensors is computed in bf16 throughout, but for .argmax and .margin, which stay those of fp32; its .noise
+[1,T] is how far bf16 moves a logit (standard deviation): a choice counts where the margin is several times that.
 """
 
 import contextlib
@@ -288,8 +291,9 @@ def write_references(folder, case):
     text_only = greedy(model, inputs["text_ids"])
     if case.also_bf16:
         tensors16, logits16 = activations(Loaded(folder, torch.bfloat16), **inputs)
-        for prefix in ("language", "glue"):  # what a margin has to exceed before an argmax means anything
+        for prefix in ("language", "glue"):  # the choice is fp32's: two bf16 computations differ by their noise twice over
             tensors16[f"{prefix}.noise"] = (logits16[prefix].float() - logits[prefix]).std(-1)
+            tensors16 |= {f"{prefix}.{name}": tensors[f"{prefix}.{name}"] for name in ("argmax", "margin")}
         save_reference(folder / "reference_bf16.safetensors", tensors16, torch.bfloat16)
 
     if case.rewrite:
