@@ -31,11 +31,14 @@ inline void dot_rows(const float* x, int64_t ldx, const T* w, int64_t ldw, int64
             for (int j = 0; j < W; ++j) sums[j][i] = fma(weights[j], values, sums[j][i]);
         }
     }
-    if (at < k)
+    if (at < k) {
+#pragma GCC unroll 8
         for (int j = 0; j < W; ++j) {
             const Vec weights = load_first(from + j * ldw + at, k - at);
+#pragma GCC unroll 8
             for (int i = 0; i < X; ++i) sums[j][i] = fma(weights, load_first(x + i * ldx + at, k - at), sums[j][i]);
         }
+    }
 #pragma GCC unroll 8
     for (int j = 0; j < W; ++j)
 #pragma GCC unroll 8
