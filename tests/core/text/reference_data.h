@@ -38,7 +38,7 @@ public:
     std::vector<TokenId> numbers() {
         std::vector<TokenId> values(count());
         const std::size_t from = skip(values.size() * sizeof(TokenId));
-        std::memcpy(values.data(), data_.data() + from, values.size() * sizeof(TokenId));
+        if (!values.empty()) std::memcpy(values.data(), data_.data() + from, values.size() * sizeof(TokenId));
         return values;
     }
 
