@@ -11,7 +11,8 @@ namespace {
 // x rows [X, k] times w rows [n, k]: calls sink(row of w, row of x, dot product). Several rows of w at once, so that
 // enough independent sums are under way to hide the latency of the multiply-add.
 template <int X, int W, class T, class Sink>
-inline void dot_rows(const float* x, int64_t ldx, const T* w, int64_t ldw, int64_t k, int64_t row, Sink& sink) {
+inline void dot_rows(const float* x, int64_t ldx, const T* w, int64_t ldw, int64_t k, int64_t row, int64_t apart,
+                     Sink& sink) {
     Vec sums[W][X];
 #pragma GCC unroll 8
     for (int j = 0; j < W; ++j)
@@ -19,11 +20,12 @@ inline void dot_rows(const float* x, int64_t ldx, const T* w, int64_t ldw, int64
         for (int i = 0; i < X; ++i) sums[j][i] = zero();
 
     const T* from = w + row * ldw;
+    const int64_t stride = apart * ldw;
     int64_t at = 0;
     for (; at + lanes <= k; at += lanes) {
         Vec weights[W];
 #pragma GCC unroll 8
-        for (int j = 0; j < W; ++j) weights[j] = load(from + j * ldw + at);
+        for (int j = 0; j < W; ++j) weights[j] = load(from + j * stride + at);
 #pragma GCC unroll 8
         for (int i = 0; i < X; ++i) {
             const Vec values = load(x + i * ldx + at);
@@ -34,7 +36,7 @@ inline void dot_rows(const float* x, int64_t ldx, const T* w, int64_t ldw, int64
     if (at < k) {
 #pragma GCC unroll 8
         for (int j = 0; j < W; ++j) {
-            const Vec weights = load_first(from + j * ldw + at, k - at);
+            const Vec weights = load_first(from + j * stride + at, k - at);
 #pragma GCC unroll 8
             for (int i = 0; i < X; ++i) sums[j][i] = fma(weights, load_first(x + i * ldx + at, k - at), sums[j][i]);
         }
@@ -42,15 +44,17 @@ inline void dot_rows(const float* x, int64_t ldx, const T* w, int64_t ldw, int64
 #pragma GCC unroll 8
     for (int j = 0; j < W; ++j)
 #pragma GCC unroll 8
-        for (int i = 0; i < X; ++i) sink(row + j, i, sum(sums[j][i]));
+        for (int i = 0; i < X; ++i) sink(row + j * apart, i, sum(sums[j][i]));
 }
 
+// w is read as several long streams, one row of each at a time: adjacent rows would be short streams, and the
+// processor's prefetcher, starting anew with each of them, reaches only half the memory's speed.
 template <int X, class T, class Sink>
 inline void dot_all(const float* x, int64_t ldx, const T* w, int64_t ldw, int64_t n, int64_t k, Sink& sink) {
-    constexpr int at_once = X == 1 ? 8 : X <= 3 ? 4 : X <= 6 ? 2 : 1;
-    int64_t row = 0;
-    for (; row + at_once <= n; row += at_once) dot_rows<X, at_once>(x, ldx, w, ldw, k, row, sink);
-    for (; row < n; ++row) dot_rows<X, 1>(x, ldx, w, ldw, k, row, sink);
+    constexpr int streams = X == 1 ? 8 : X <= 3 ? 4 : X <= 6 ? 2 : 1;
+    const int64_t apart = n / streams;
+    for (int64_t row = 0; row < apart; ++row) dot_rows<X, streams>(x, ldx, w, ldw, k, row, apart, sink);
+    for (int64_t row = apart * streams; row < n; ++row) dot_rows<X, 1>(x, ldx, w, ldw, k, row, 1, sink);
 }
 
 // m <= few_rows rows of x.
