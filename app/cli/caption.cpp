@@ -99,13 +99,14 @@ int run_caption(const CaptionArguments& arguments, std::stop_token stop) {
                             {"tokens_per_s", result.tokens_per_s},
                             {"peak_rss_bytes", peak_resident_bytes()}});
             } else {
-                std::cout << (pictures.size() > 1 ? picture.string() + ": " : "") << result.text << std::endl;
+                std::cout << (pictures.size() > 1 ? printable(picture.string()) + ": " : "") << printable(result.text)
+                          << std::endl;
             }
         } catch (const OptionError&) {  // would fail for every picture
             throw;
         } catch (const InputError& error) {  // this picture fails, the others go on
             ++failed;
-            std::cerr << "vitrine-cli: " << error.what() << '\n';
+            print_error(error);
             if (arguments.model.json) print_line({{"file", picture.string()}, {"error", error.what()}});
         }
     }

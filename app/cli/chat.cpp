@@ -26,7 +26,7 @@ public:
         if (!on_) return;
         if (event.reasoning != reasoning_) std::cout << (event.reasoning ? "[thinking] " : "\n[answer] ");
         reasoning_ = event.reasoning;
-        std::cout << event.text << std::flush;
+        std::cout << printable(event.text) << std::flush;
     }
     void end_turn() {
         if (on_) std::cout << std::endl;
@@ -108,7 +108,7 @@ int run_interactive(Chat& chat, std::stop_token stop) {
             else if (chat.ask(line) == FinishReason::stopped)
                 return kStopped;
         } catch (const InputError& error) {  // the conversation goes on
-            std::cerr << "vitrine-cli: " << error.what() << '\n';
+            print_error(error);
         }
     }
     return kStopped;

@@ -177,6 +177,28 @@ void print_line(const Json& json) {
     std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n' << std::flush;
 }
 
+std::string printable(const std::string& text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        const bool c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F in UTF-8
+        if (!c1 && (byte == '\n' || byte == '\t' || (byte >= 0x20 && byte != 0x7F))) {
+            result += text[i];
+            continue;
+        }
+        const unsigned code = c1 ? next : byte;
+        result.append("\\x").append({digits[code / 16], digits[code % 16]});
+        if (c1) ++i;
+    }
+    return result;
+}
+
+void print_error(const std::exception& error) {
+    std::cerr << "vitrine-cli: " << printable(error.what()) << '\n';
+}
+
 std::string fixed(double value, int decimals) {
     std::array<char, 64> digits{};
     const auto end =

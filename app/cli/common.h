@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <exception>
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
@@ -84,8 +85,10 @@ private:
 // files, system litter and links that lead in circles. A file named by itself is always taken.
 std::vector<std::filesystem::path> find_pictures(const std::vector<std::filesystem::path>& inputs);
 
-void print_line(const Json& json);                                   // stdout, flushed; ill-formed UTF-8 is replaced
-std::string fixed(double value, int decimals);                       // a decimal point in every locale
+void print_line(const Json& json);               // stdout, flushed; ill-formed UTF-8 is replaced
+void print_error(const std::exception& error);   // stderr, made printable
+std::string printable(const std::string& text);  // for people: control characters other than \n and \t as \x1B
+std::string fixed(double value, int decimals);   // a decimal point in every locale
 void print_summary(const ModelSummary& summary, std::ostream& out);  // name, sizes, dtype, device
 
 }  // namespace vitrine::cli

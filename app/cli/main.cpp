@@ -56,19 +56,19 @@ int main(int argc, char** argv) {
             if (command.app->parsed()) return command.run(interrupt.token());
         }
     } catch (const OptionError& error) {
-        std::cerr << "vitrine-cli: " << error.what() << '\n';
+        cli::print_error(error);
         return cli::kUsage;
     } catch (const InputError& error) {
-        std::cerr << "vitrine-cli: " << error.what() << '\n';
+        cli::print_error(error);
         return cli::kInputFault;
     } catch (const Error& error) {
-        std::cerr << "vitrine-cli: " << error.what() << '\n';
+        cli::print_error(error);
         return cli::kMachineFault;
     } catch (const std::bad_alloc&) {
         std::cerr << "vitrine-cli: not enough memory\n";
         return cli::kMachineFault;
     } catch (const std::exception& error) {
-        std::cerr << "vitrine-cli: " << error.what() << '\n';
+        cli::print_error(error);
         return cli::kInputFault;
     }
     return cli::kUsage;

@@ -143,15 +143,32 @@ private Q_SLOTS:
         QCOMPARE(lines[0]["caption"], lines[2]["caption"]);
     }
 
+    // A model may say anything, also what a terminal takes for a command.
+    void people_see_no_control_characters() {
+        const QString name = path("clear \x1b[2J.png");
+        QVERIFY(QFile::copy(picture_, name));
+        const QStringList noise{"caption", "--model", model_, "--max-tokens", "400", "--temperature",
+                                "20",      "--seed",  "3"};
+        const std::string said = run(noise + QStringList{"--json", name}).lines().at(0)["caption"];
+        const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7F; };
+        QVERIFY(std::any_of(said.begin(), said.end(), is_control));
+        const Outcome shown = run(noise + QStringList{name, name});
+        QVERIFY(shown.out.contains("clear \\x1B[2J.png"));
+        QVERIFY(std::none_of(shown.out.begin(), shown.out.end(), is_control));
+        const Outcome missing = run(caption({path("no \x1b[2J.png")}));
+        QVERIFY2(missing.err.contains("no \\x1B[2J.png"), missing.err);
+    }
+
     void sidecars_are_never_lost() {
         const QString folder = path("sidecars");
         QDir().mkpath(folder);
         const QString a = folder + "/a.png";
         const QString sidecar = folder + "/a.txt";
         QVERIFY(QFile::copy(picture_, a));
-        const Outcome first = run(caption({"--write", "txt", a}));
+        const Outcome first = run(caption({"--json", "--write", "txt", a}));
         QVERIFY2(first.exit_code == 0, first.err);
-        QCOMPARE(contents(sidecar), first.out);
+        const QByteArray said = QByteArray::fromStdString(first.lines().at(0)["caption"]) + '\n';
+        QCOMPARE(contents(sidecar), said);
         vitrine::test::write_text(sidecar.toStdString(), "by hand");
         const Outcome second = run(caption({"--write", "txt", a}));
         QCOMPARE(second.exit_code, 1);
@@ -160,7 +177,7 @@ private Q_SLOTS:
         QCOMPARE(run(caption({"--write", "txt", "--only-missing", a})).exit_code, 0);
         QCOMPARE(contents(sidecar), QByteArray("by hand"));
         QCOMPARE(run(caption({"--write", "txt", "--overwrite", a})).exit_code, 0);
-        QCOMPARE(contents(sidecar), first.out);
+        QCOMPARE(contents(sidecar), said);
 
         // a.png and a.jpg would share a.caption: the second is refused, by name
         const QString twin = folder + "/a.jpg";
