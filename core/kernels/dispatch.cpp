@@ -33,6 +33,13 @@ const Kernels* kernels_for(std::initializer_list<const at::Tensor*> tensors) {
     return processor_kernels();
 }
 
+std::vector<std::int64_t> first_keys(const at::Tensor& key_start) {
+    if (!key_start.defined()) return {};
+    const at::Tensor local = key_start.to(at::kCPU, at::kLong).contiguous();
+    const auto* const first = local.const_data_ptr<std::int64_t>();
+    return {first, first + local.numel()};
+}
+
 void* thread_scratch(std::size_t bytes) {
     thread_local std::unique_ptr<std::byte[], AlignedDelete> memory;
     thread_local std::size_t size = 0;

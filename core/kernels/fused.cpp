@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/kernels/dispatch.h"
+#include "core/kernels/gradients.h"
 #include "core/kernels/plain.h"
 #include "core/kernels/thread_pool.h"
 
@@ -38,28 +39,8 @@ constexpr std::int64_t queries_together = 192;
 template <class T>
 void attend(const KernelTable<T>& kernels, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
             const std::vector<std::int64_t>& key_start, const at::Tensor& out) {
-    const std::int64_t kv_heads = k.size(1), queries = q.size(2), dim = q.size(3), heads = q.size(1),
-                       group = heads / kv_heads;
-    const auto head_of = [&](std::int64_t index) {
-        const std::int64_t b = index / kv_heads, h = index % kv_heads;
-        return HeadGroup<T>{
-            .q = elements<T>(q) + b * q.stride(0) + h * group * q.stride(1),
-            .k = elements<T>(k) + b * k.stride(0) + h * k.stride(1),
-            .v = elements<T>(v) + b * v.stride(0) + h * v.stride(1),
-            .out = mutable_elements<T>(out) + (b * queries * heads + h * group) * dim,
-            .q_head = q.stride(1),
-            .q_row = q.stride(2),
-            .k_row = k.stride(2),
-            .v_row = v.stride(2),
-            .out_head = dim,
-            .out_row = heads * dim,
-            .group = group,
-            .queries = queries,
-            .keys = k.size(2),
-            .dim = dim,
-            .first_key = key_start.empty() ? 0 : std::max<std::int64_t>(0, key_start[static_cast<std::size_t>(b)]),
-            .causal = causal};
-    };
+    const std::int64_t kv_heads = k.size(1), queries = q.size(2), dim = q.size(3), group = q.size(1) / kv_heads;
+    const auto head_of = [&](std::int64_t index) { return head_group<T>(q, k, v, out, index, causal, key_start); };
     const std::int64_t groups = q.size(0) * kv_heads;
     if (queries <= few_queries) {
         parallel_for(
@@ -93,6 +74,7 @@ void attend(const KernelTable<T>& kernels, const at::Tensor& q, const at::Tensor
 }  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
+    if (gradients::apply_to({&x, &weight})) return gradients::rms_norm(x, weight, eps);
     const Kernels* const kernels = kernels_for({&x, &weight});
     if (!kernels || !x.is_contiguous() || !is_vector(weight, x.size(-1))) return plain::rms_norm(x, weight, eps);
     const std::int64_t n = x.size(-1);
@@ -109,10 +91,12 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
 
 at::Tensor norm_rope(const at::Tensor& x, const at::Tensor& weight, double eps, const at::Tensor& cos,
                      const at::Tensor& sin) {
+    const bool angles_fit = x.dim() == 4 && is_rotation(cos, x) && is_rotation(sin, x) && cos.size(0) == sin.size(0);
+    if (angles_fit && x.size(3) % 2 == 0 && gradients::apply_to({&x, &weight}))
+        return gradients::norm_rope(x, weight, eps, cos, sin);
     const Kernels* const kernels = kernels_for({&x, &weight});
     const std::int64_t n = x.size(-1);
-    if (!kernels || x.dim() != 4 || x.stride(3) != 1 || n % 2 != 0 || (weight.defined() && !is_vector(weight, n)) ||
-        !is_rotation(cos, x) || !is_rotation(sin, x) || cos.size(0) != sin.size(0))
+    if (!kernels || !angles_fit || x.stride(3) != 1 || n % 2 != 0 || (weight.defined() && !is_vector(weight, n)))
         return plain::norm_rope(x, weight, eps, cos, sin);
     const std::int64_t queries = x.size(1), heads = x.size(2);
     const std::int64_t angle_batch = cos.size(0) == 1 ? 0 : queries * n;
@@ -134,6 +118,7 @@ at::Tensor norm_rope(const at::Tensor& x, const at::Tensor& weight, double eps, 
 }
 
 at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
+    if (gate.sizes() == up.sizes() && gradients::apply_to({&gate, &up})) return gradients::silu_mul(gate, up);
     const Kernels* const kernels = kernels_for({&gate, &up});
     if (!kernels || !gate.is_contiguous() || !up.is_contiguous() || gate.sizes() != up.sizes())
         return plain::silu_mul(gate, up);
@@ -148,6 +133,7 @@ at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
 }
 
 at::Tensor gelu(const at::Tensor& x, bool tanh) {
+    if (tanh && gradients::apply_to({&x})) return gradients::gelu_tanh(x);
     const Kernels* const kernels = tanh ? kernels_for({&x}) : nullptr;
     if (!kernels || !x.is_contiguous()) return plain::gelu(x, tanh);
     const at::Tensor out = at::empty_like(x);
@@ -161,16 +147,13 @@ at::Tensor gelu(const at::Tensor& x, bool tanh) {
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                      const at::Tensor& key_start) {
-    const Kernels* const kernels = kernels_for({&q, &k, &v});
     const bool shapes_fit = q.dim() == 4 && k.dim() == 4 && v.sizes() == k.sizes() && k.size(0) == q.size(0) &&
                             k.size(3) == q.size(3) && k.size(1) > 0 && q.size(1) % k.size(1) == 0 && q.stride(3) == 1 &&
                             k.stride(3) == 1 && v.stride(3) == 1;
+    if (shapes_fit && gradients::apply_to({&q, &k, &v})) return gradients::attention(q, k, v, causal, key_start);
+    const Kernels* const kernels = kernels_for({&q, &k, &v});
     if (!kernels || !shapes_fit) return plain::attention(q, k, v, causal, key_start);
-    std::vector<std::int64_t> starts;
-    if (key_start.defined()) {
-        const at::Tensor local = key_start.to(at::kCPU, at::kLong).contiguous();
-        starts.assign(local.const_data_ptr<std::int64_t>(), local.const_data_ptr<std::int64_t>() + local.numel());
-    }
+    const std::vector<std::int64_t> starts = first_keys(key_start);
     const at::Tensor out = at::empty({q.size(0), q.size(2), q.size(1) * q.size(3)}, q.options());
     with_table(*kernels, q.scalar_type(),
                [&]<class T>(const KernelTable<T>& table) { attend<T>(table, q, k, v, causal, starts, out); });

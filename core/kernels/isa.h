@@ -30,6 +30,15 @@ struct HeadGroup {
     bool causal;             // query t sees keys up to keys - queries + t
 };
 
+// The gradients of one HeadGroup: given that of out (laid out like it), those of q, k and v are written, contiguous.
+template <class T>
+struct HeadGradients {
+    const T* out;  // [group, queries, dim], strides out_head and out_row of the group
+    T* q;          // [group, queries, dim]
+    T* k;          // [keys, dim]
+    T* v;          // [keys, dim]
+};
+
 template <class T>
 struct KernelTable {
     void (*to_float)(const T* from, float* to, std::int64_t n);
@@ -47,6 +56,12 @@ struct KernelTable {
     void (*pack)(const T* x, std::int64_t ldx, std::int64_t m, std::int64_t k, void* packed, std::int64_t panel);
     void (*product_many)(const void* packed, std::int64_t m, const T* weight, const T* bias, std::int64_t n,
                          std::int64_t k, T* y, std::int64_t ldy, void* scratch);
+    // The same for matrices that stand the other way round: x [k, m], and weight [k, n] with rows ldw apart. For
+    // gradients.
+    void (*pack_columns)(const T* x, std::int64_t ldx, std::int64_t m, std::int64_t k, void* packed,
+                         std::int64_t panel);
+    void (*product_columns)(const void* packed, std::int64_t m, const T* weight, std::int64_t ldw, std::int64_t n,
+                            std::int64_t k, T* y, std::int64_t ldy, void* scratch);
 
     void (*rms_norm)(const T* x, const T* weight, T* out, std::int64_t n, float eps);
     // weight may be null; n is even.
@@ -62,6 +77,17 @@ struct KernelTable {
     // 2205.14135).
     std::int64_t (*attend_many_bytes)(const HeadGroup<T>& head, std::int64_t queries);
     void (*attend_many)(const HeadGroup<T>& head, std::int64_t begin, std::int64_t end, void* scratch);
+
+    // Gradients. `grad` is that of the forward function's result; what is written is that of its inputs.
+    // weight_grad [n] fp32 is added to, or null.
+    void (*rms_norm_backward)(const T* x, const T* weight, const T* grad, T* x_grad, float* weight_grad, std::int64_t n,
+                              float eps);
+    void (*norm_rope_backward)(const T* x, const T* weight, const float* cos, const float* sin, const T* grad,
+                               T* x_grad, float* weight_grad, std::int64_t n, float eps);
+    void (*silu_mul_backward)(const T* gate, const T* up, const T* grad, T* gate_grad, T* up_grad, std::int64_t n);
+    void (*gelu_tanh_backward)(const T* x, const T* grad, T* x_grad, std::int64_t n);
+    std::int64_t (*attend_backward_bytes)(const HeadGroup<T>& head);
+    void (*attend_backward)(const HeadGroup<T>& head, const HeadGradients<T>& gradients, void* scratch);
 };
 
 struct Kernels {

@@ -2,10 +2,12 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
 
 #include <algorithm>
 
 #include "core/kernels/dispatch.h"
+#include "core/kernels/gradients.h"
 #include "core/kernels/thread_pool.h"
 
 namespace vitrine::kernels {
@@ -14,17 +16,19 @@ namespace {
 // One of the products of an x with k columns.
 template <class T>
 struct Product {
-    const T* weight;  // [n, k]
+    const T* weight;  // [n, k], or [k, n] with rows ldw apart
     const T* bias;    // [n] or null
     T* y;             // [m, n]
     std::int64_t n;
+    std::int64_t ldw = 0;  // not 0: the weight stands in columns
 };
 
-// x rows [m, k], ldx elements apart.
+// x rows [m, k], ldx elements apart; or columns: [k, m].
 template <class T>
 struct Rows {
     const T* x;
     std::int64_t ldx, m, k;
+    bool columns = false;
 };
 
 // Work below this many multiply-adds is not worth waking a thread.
@@ -84,12 +88,15 @@ void multiply_many(const KernelTable<T>& kernels, const Rows<T>& rows, std::span
         const std::int64_t m = std::min(block_rows, rows.m - row);
         const std::int64_t panels = (m + kernels.tile_rows - 1) / kernels.tile_rows;
         const std::int64_t panel_elements = kernels.tile_rows * rows.k;
-        parallel_for(0, panels, std::max<std::int64_t>(1, smallest_share / panel_elements),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t panel = begin; panel < end; ++panel)
-                             kernels.pack(rows.x + row * rows.ldx, rows.ldx, m, rows.k, packed.mutable_data_ptr(),
-                                          panel);
-                     });
+        parallel_for(
+            0, panels, std::max<std::int64_t>(1, smallest_share / panel_elements),
+            [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t panel = begin; panel < end; ++panel)
+                    if (rows.columns)
+                        kernels.pack_columns(rows.x + row, rows.ldx, m, rows.k, packed.mutable_data_ptr(), panel);
+                    else
+                        kernels.pack(rows.x + row * rows.ldx, rows.ldx, m, rows.k, packed.mutable_data_ptr(), panel);
+            });
         const std::int64_t piece_work = m * rows.k * kernels.chunk_columns;
         parallel_for(0, pieces, std::max<std::int64_t>(1, smallest_share / piece_work),
                      [&](std::int64_t begin, std::int64_t end) {
@@ -99,10 +106,15 @@ void multiply_many(const KernelTable<T>& kernels, const Rows<T>& rows, std::span
                              for (std::int64_t piece = std::max<std::int64_t>(begin, 0); piece < std::min(end, count);
                                   ++piece) {
                                  const std::int64_t column = piece * kernels.chunk_columns;
-                                 kernels.product_many(packed.const_data_ptr(), m, product.weight + column * rows.k,
-                                                      product.bias ? product.bias + column : nullptr,
-                                                      std::min(kernels.chunk_columns, product.n - column), rows.k,
-                                                      product.y + row * product.n + column, product.n, scratch);
+                                 const std::int64_t n = std::min(kernels.chunk_columns, product.n - column);
+                                 T* const y = product.y + row * product.n + column;
+                                 if (product.ldw != 0)
+                                     kernels.product_columns(packed.const_data_ptr(), m, product.weight + column,
+                                                             product.ldw, n, rows.k, y, product.n, scratch);
+                                 else
+                                     kernels.product_many(packed.const_data_ptr(), m, product.weight + column * rows.k,
+                                                          product.bias ? product.bias + column : nullptr, n, rows.k, y,
+                                                          product.n, scratch);
                              }
                              begin -= count;
                              end -= count;
@@ -111,9 +123,20 @@ void multiply_many(const KernelTable<T>& kernels, const Rows<T>& rows, std::span
     }
 }
 
+// For a matrix with one contiguous dimension: elements from one line of it to the next, whichever dimension that is.
+std::int64_t leading(const at::Tensor& matrix) {
+    return matrix.stride(1) == 1 ? matrix.stride(0) : matrix.stride(1);
+}
+
 bool bias_supported(const at::Tensor& bias, const at::Tensor& weight) {
     return !bias.defined() ||
            (bias.dim() == 1 && bias.size(0) == weight.size(0) && bias.is_contiguous() && kernels_for({&weight, &bias}));
+}
+
+bool differentiable(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+    return x.dim() >= 1 && weight.dim() == 2 && x.size(-1) == weight.size(1) && x.stride(-1) == 1 &&
+           weight.is_contiguous() && (!bias.defined() || bias.is_contiguous()) &&
+           gradients::apply_to({&x, &weight, &bias});
 }
 
 }  // namespace
@@ -146,9 +169,13 @@ std::vector<at::Tensor> linear_many(const at::Tensor& x, std::span<const at::Ten
     std::vector<at::Tensor> results;
     results.reserve(weights.size());
     if (!supported) {
-        for (std::size_t i = 0; i < weights.size(); ++i)
-            results.push_back(
-                at::linear(x, *weights[i], bias_of(i).defined() ? std::optional(bias_of(i)) : std::nullopt));
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            if (differentiable(x, *weights[i], bias_of(i)))
+                results.push_back(gradients::linear(x, *weights[i], bias_of(i)));
+            else
+                results.push_back(
+                    at::linear(x, *weights[i], bias_of(i).defined() ? std::optional(bias_of(i)) : std::nullopt));
+        }
         return results;
     }
     if (weights.empty()) return results;
@@ -173,6 +200,25 @@ std::vector<at::Tensor> linear_many(const at::Tensor& x, std::span<const at::Ten
             multiply_many<T>(kernels, from, products);
     });
     return results;
+}
+
+at::Tensor matmul(const at::Tensor& a, const at::Tensor& b) {
+    const Kernels* const kernels = kernels_for({&a, &b});
+    const auto lines_up = [](const at::Tensor& t) {
+        return t.dim() == 2 && (t.stride(0) == 1 || t.stride(1) == 1) && leading(t) > 0;
+    };
+    if (!kernels || !lines_up(a) || !lines_up(b) || a.size(1) != b.size(0)) return at::matmul(a, b);
+    const at::Tensor result = at::empty({a.size(0), b.size(1)}, a.options());
+    with_table(*kernels, a.scalar_type(), [&]<class T>(const KernelTable<T>& table) {
+        const Rows<T> from{elements<T>(a), leading(a), a.size(0), a.size(1), a.stride(1) != 1};
+        // b in columns is what product_many calls a weight [n, k]; its rows must then lie side by side.
+        const bool in_rows = b.stride(1) == 1;
+        const at::Tensor weight = in_rows || b.stride(1) == b.size(0) ? b : b.t().contiguous().t();
+        const Product<T> product{elements<T>(weight), nullptr, mutable_elements<T>(result), b.size(1),
+                                 in_rows ? b.stride(0) : 0};
+        multiply_many<T>(table, from, {&product, 1});
+    });
+    return result;
 }
 
 }  // namespace vitrine::kernels

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-// Matrix products for inference on the CPU. LibTorch's own are slow where this program lives: one row at a time, and
+// Matrix products on the CPU. LibTorch's own are slow where this program lives: one row at a time, and
 // bf16 or fp16 weights on processors without bf16 instructions. Accumulation is fp32; the result has the dtype of x.
 namespace vitrine::kernels {
 
@@ -23,5 +23,9 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 // gate, up.
 std::vector<at::Tensor> linear_many(const at::Tensor& x, std::span<const at::Tensor* const> weights,
                                     std::span<const at::Tensor* const> biases = {});
+
+// a [m, k] times b [k, n] -> [m, n], without gradients. Either may be a transposed view; one of its dimensions must be
+// contiguous for the fast path, else at::matmul does it.
+at::Tensor matmul(const at::Tensor& a, const at::Tensor& b);
 
 }  // namespace vitrine::kernels

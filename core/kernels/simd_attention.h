@@ -179,11 +179,8 @@ std::int64_t attend_many_bytes(const HeadGroup<T>& head, int64_t queries) {
 // v rows are already [key][dim]: a panel is a cut of tile_columns columns.
 template <class T>
 inline void cut_panels(const T* v, int64_t v_row, int64_t keys, int64_t dim, float* out) {
-    for (int64_t at = 0; at < dim; at += tile_columns)
-        for (int64_t key = 0; key < keys; ++key, out += tile_columns) {
-            for (int64_t i = 0; i < tile_columns; i += lanes) store(out + i, zero());
-            to_float(v + key * v_row + at, out, lesser(tile_columns, dim - at));
-        }
+    for (int64_t at = 0; at < dim; at += tile_columns, out += keys * tile_columns)
+        cut_panel<tile_columns>(v + at, v_row, dim - at, keys, out);
 }
 
 template <class T>

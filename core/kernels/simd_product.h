@@ -198,6 +198,34 @@ inline void pack_panel(const T* from, int64_t ld, int64_t rows, int64_t elements
     static_assert(width <= 32);
 }
 
+// The same panels from a matrix that stands the other way round, [elements][rows]: cuts of its rows.
+template <int width, class T>
+inline void cut_panel(const T* from, int64_t ld, int64_t rows, int64_t elements, float* out) {
+    for (int64_t k = 0; k < elements; ++k, out += width) {
+        if (rows >= width && width % lanes == 0) {
+            for (int64_t i = 0; i < width; i += lanes) store(out + i, load(from + k * ld + i));
+        } else {
+            float line[round_up(width, lanes)] = {};
+            const int64_t count = lesser(rows, width);
+            for (int64_t i = 0; i < count; i += lanes)
+                store(line + i, load_first(from + k * ld + i, lesser(lanes, count - i)));
+            for (int64_t i = 0; i < width; ++i) out[i] = line[i];
+        }
+    }
+}
+#if defined(__AVX512BF16__)
+template <int width, class T>
+inline void cut_panel(const T* from, int64_t ld, int64_t rows, int64_t elements, Pair* out) {
+    const int64_t count = lesser(rows, width);
+    for (int64_t k = 0; k < elements; k += 2, out += width)
+        for (int64_t i = 0; i < width; ++i) {
+            const std::uint32_t low = i < count ? from[k * ld + i].bits : 0U;
+            const std::uint32_t high = i < count && k + 1 < elements ? from[(k + 1) * ld + i].bits : 0U;
+            out[i] = {low | high << 16};
+        }
+}
+#endif
+
 // x packed: for each block of tile_depth words, all panels.
 template <class T>
 std::int64_t packed_bytes(int64_t m, int64_t k) {
@@ -209,22 +237,33 @@ std::int64_t chunk_bytes(int64_t m) {
     return (tile_depth * tile_columns + round_up(m, tile_rows) * chunk_columns) * 4;
 }
 
-template <class T>
-void pack(const T* x, int64_t ldx, int64_t m, int64_t k, void* packed, int64_t panel) {
+template <bool columns, class T>
+inline void pack_any(const T* x, int64_t ldx, int64_t m, int64_t k, void* packed, int64_t panel) {
     using Word = WordOf<T>;
     constexpr int64_t depth = tile_depth * elements_in<Word>;
     const int64_t first = panel * tile_rows;
     for (int64_t at = 0; at < k; at += depth) {
         const int64_t elements = lesser(depth, k - at);
         const int64_t words = divide_up(elements, elements_in<Word>);
-        Word* block = static_cast<Word*>(packed) + round_up(m, tile_rows) * (at / elements_in<Word>);
-        pack_panel<tile_rows>(x + first * ldx + at, ldx, m - first, elements, block + first * words);
+        Word* out = static_cast<Word*>(packed) + round_up(m, tile_rows) * (at / elements_in<Word>)+first * words;
+        if constexpr (columns)
+            cut_panel<tile_rows>(x + at * ldx + first, ldx, m - first, elements, out);
+        else
+            pack_panel<tile_rows>(x + first * ldx + at, ldx, m - first, elements, out);
     }
 }
-
 template <class T>
-void product_many(const void* packed, int64_t m, const T* weight, const T* bias, int64_t n, int64_t k, T* y,
-                  int64_t ldy, void* scratch) {
+void pack(const T* x, int64_t ldx, int64_t m, int64_t k, void* packed, int64_t panel) {
+    pack_any<false>(x, ldx, m, k, packed, panel);
+}
+template <class T>
+void pack_columns(const T* x, int64_t ldx, int64_t m, int64_t k, void* packed, int64_t panel) {
+    pack_any<true>(x, ldx, m, k, packed, panel);
+}
+
+template <bool columns, class T>
+inline void product_any(const void* packed, int64_t m, const T* weight, int64_t ldw, const T* bias, int64_t n,
+                        int64_t k, T* y, int64_t ldy, void* scratch) {
     using Word = WordOf<T>;
     constexpr int64_t depth = tile_depth * elements_in<Word>;
     Word* const panel = static_cast<Word*>(scratch);
@@ -236,7 +275,10 @@ void product_many(const void* packed, int64_t m, const T* weight, const T* bias,
         const int64_t words = divide_up(elements, elements_in<Word>);
         const Word* block = static_cast<const Word*>(packed) + round_up(m, tile_rows) * (at / elements_in<Word>);
         for (int64_t column = 0; column < n; column += tile_columns) {
-            pack_panel<tile_columns>(weight + column * k + at, k, n - column, elements, panel);
+            if constexpr (columns)
+                cut_panel<tile_columns>(weight + at * ldw + column, ldw, n - column, elements, panel);
+            else
+                pack_panel<tile_columns>(weight + column * ldw + at, ldw, n - column, elements, panel);
             for (int64_t row = 0; row < m; row += tile_rows)
                 tile(words, block + row * words, panel, sums + row * ld + column, ld, at > 0);
         }
@@ -246,6 +288,16 @@ void product_many(const void* packed, int64_t m, const T* weight, const T* bias,
             const Vec value = get(sums + row * ld + i);
             put(y + row * ldy + i, bias == nullptr ? value : add(value, get(bias + i)));
         });
+}
+template <class T>
+void product_many(const void* packed, int64_t m, const T* weight, const T* bias, int64_t n, int64_t k, T* y,
+                  int64_t ldy, void* scratch) {
+    product_any<false>(packed, m, weight, k, bias, n, k, y, ldy, scratch);
+}
+template <class T>
+void product_columns(const void* packed, int64_t m, const T* weight, int64_t ldw, int64_t n, int64_t k, T* y,
+                     int64_t ldy, void* scratch) {
+    product_any<true, T>(packed, m, weight, ldw, nullptr, n, k, y, ldy, scratch);
 }
 
 }  // namespace
