@@ -1,0 +1,2 @@
+vitrine_reference(eval make_eval.py)
+vitrine_test(eval LABELS core FIXTURES reference_eval)
