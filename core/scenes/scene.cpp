@@ -80,7 +80,7 @@ bool choose_colour(SceneObject& object, const Scene& scene, Random& random) {
     for (int attempt = 0; attempt < 6; ++attempt) {
         object.rgb = scene.plain && random.chance(0.5)
                          ? shades(object.colour)[0]
-                         : vary(kColourShades[static_cast<std::size_t>(object.colour)], 8, random);
+                         : vary(kColourShades[static_cast<std::size_t>(object.colour)], 6, random);
         if (stands_out(object.colour, object.rgb, scene)) return true;
     }
     return false;
