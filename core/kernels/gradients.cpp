@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/kernels/dispatch.h"
@@ -20,6 +21,12 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 constexpr std::int64_t smallest_share = 4096;
+
+using MaybeTensor = std::optional<at::Tensor>;  // what a Function takes where a tensor may be undefined
+
+MaybeTensor maybe(const at::Tensor& tensor) {
+    return tensor.defined() ? MaybeTensor(tensor) : std::nullopt;
+}
 
 at::Tensor rows_of(const at::Tensor& x) {
     return x.dim() == 2 && x.is_contiguous() ? x : x.reshape({-1, x.size(-1)}).contiguous();
@@ -48,10 +55,11 @@ private:
 
 struct LinearFunction : Function<LinearFunction> {
     static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                              const at::Tensor& bias) {
+                              const MaybeTensor& bias) {
         context->save_for_backward({weight.requires_grad() ? x : at::Tensor(), weight});
         context->saved_data["shape"] = x.sizes();
-        return kernels::linear(x, weight, bias);
+        context->saved_data["bias"] = bias.has_value();
+        return kernels::linear(x, weight, bias.value_or(at::Tensor()));
     }
     static variable_list backward(AutogradContext* context, const variable_list& grads) {
         const variable_list saved = context->get_saved_variables();
@@ -61,7 +69,7 @@ struct LinearFunction : Function<LinearFunction> {
         if (context->needs_input_grad(0))
             x_grad = kernels::matmul(grad, weight).view(context->saved_data["shape"].toIntVector());
         if (context->needs_input_grad(1)) weight_grad = kernels::matmul(grad.t(), rows_of(saved[0]));
-        if (context->needs_input_grad(2)) bias_grad = grad.sum(0);
+        if (context->saved_data["bias"].toBool() && context->needs_input_grad(2)) bias_grad = grad.sum(0);
         return {x_grad, weight_grad, bias_grad};
     }
 };
@@ -94,8 +102,9 @@ struct RmsNormFunction : Function<RmsNormFunction> {
 };
 
 struct NormRopeFunction : Function<NormRopeFunction> {
-    static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, double eps,
-                              const at::Tensor& cos, const at::Tensor& sin) {
+    static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const MaybeTensor& maybe_weight,
+                              double eps, const at::Tensor& cos, const at::Tensor& sin) {
+        const at::Tensor weight = maybe_weight.value_or(at::Tensor());
         context->save_for_backward({x, weight, cos, sin});
         context->saved_data["eps"] = eps;
         return kernels::norm_rope(x, weight, eps, cos, sin);
@@ -170,7 +179,8 @@ struct GeluTanhFunction : Function<GeluTanhFunction> {
 
 struct AttentionFunction : Function<AttentionFunction> {
     static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                              bool causal, const at::Tensor& key_start) {
+                              bool causal, const MaybeTensor& maybe_start) {
+        const at::Tensor key_start = maybe_start.value_or(at::Tensor());
         const at::Tensor out = kernels::attention(q, k, v, causal, key_start);
         context->save_for_backward({q, k, v, out, key_start});
         context->saved_data["causal"] = causal;
@@ -239,14 +249,14 @@ bool apply_to(std::initializer_list<const at::Tensor*> tensors) {
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-    return LinearFunction::apply(x, weight, bias);
+    return LinearFunction::apply(x, weight, maybe(bias));
 }
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
     return RmsNormFunction::apply(x, weight, eps);
 }
 at::Tensor norm_rope(const at::Tensor& x, const at::Tensor& weight, double eps, const at::Tensor& cos,
                      const at::Tensor& sin) {
-    return NormRopeFunction::apply(x, weight, eps, cos, sin);
+    return NormRopeFunction::apply(x, maybe(weight), eps, cos, sin);
 }
 at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
     return SiluMulFunction::apply(gate, up);
@@ -256,7 +266,7 @@ at::Tensor gelu_tanh(const at::Tensor& x) {
 }
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                      const at::Tensor& key_start) {
-    return AttentionFunction::apply(q, k, v, causal, key_start);
+    return AttentionFunction::apply(q, k, v, causal, maybe(key_start));
 }
 
 at::Tensor checkpointed(const std::function<at::Tensor(const at::Tensor&)>& f, const at::Tensor& x) {

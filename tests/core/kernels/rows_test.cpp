@@ -104,24 +104,6 @@ private Q_SLOTS:
             (kernels::gelu(at::full({1}, 2.0F), true) - kernels::gelu(at::full({1}, 2.0F), false)).abs().item<float>() >
             5e-5F);
     }
-
-    void gradients_take_the_plain_way() {
-        const at::Tensor weight = normal({16}, at::kFloat), angles = at::rand({1, 3, 16});
-        const auto grad = [&](auto function, at::IntArrayRef shape) {
-            at::manual_seed(3);
-            const at::Tensor x = normal(shape, at::kFloat).requires_grad_();
-            function(x).square().sum().backward();
-            return x.grad();
-        };
-        QVERIFY(grad([&](const at::Tensor& x) { return kernels::rms_norm(x, weight, 1e-6); }, {3, 16}).defined());
-        QVERIFY(
-            grad([&](const at::Tensor& x) { return kernels::norm_rope(x, weight, 1e-6, angles.cos(), angles.sin()); },
-                 {1, 3, 2, 16})
-                .defined());
-        QVERIFY(grad([&](const at::Tensor& x) { return kernels::silu_mul(x, x); }, {3, 16}).defined());
-        QVERIFY(grad([&](const at::Tensor& x) { return kernels::gelu(x, true); }, {3, 16}).defined());
-        QVERIFY(grad([&](const at::Tensor& x) { return kernels::attention(x, x, x, true); }, {1, 2, 3, 16}).defined());
-    }
 };
 
 VITRINE_TEST(RowsTest)
