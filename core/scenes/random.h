@@ -17,7 +17,7 @@ public:
     explicit Random(std::uint64_t seed, std::uint64_t index = 0, Stream stream = Stream::layout)
         : state_(mix(mix(mix(seed) + index) + static_cast<std::uint64_t>(stream))) {}
 
-    std::uint64_t next() { return mix(state_ += kIncrement); }
+    std::uint64_t next() { return mix(std::exchange(state_, state_ + kIncrement)); }
     std::size_t below(std::size_t count) {  // [0, count); count below 2^32
         return static_cast<std::size_t>(((next() >> 32) * count) >> 32);
     }
