@@ -43,7 +43,7 @@ TOKENISED = [
     ("A man isn't riding the dog's bike.", "a man is n't riding the dog 's bike"),
     ("The dogs' t-shirt costs $3.50 (50% off) & more!", "the dogs t-shirt costs $ 3.50 50 % off & more"),
     ("red/blue and #1 at home, 1,000 flags", "red/blue and # 1 at home 1,000 flags"),
-    ("I cannot say \"hello\" \u2014 it\u2019s o\u2019clock\u2026", "i can not say hello it 's o'clock"),
+    ("I cannot say \"hello\" \u2014 it\u2019s o'clock\u2026", "i can not say hello it 's o'clock"),
     ("\u00c9lan CAF\u00c9 \u041f\u0420\u0418\u0412\u0415\u0422 na\u00efve [x] {y}", "\u00e9lan caf\u00e9 \u043f\u0440\u0438\u0432\u0435\u0442 na\u00efve x y"),
     ("they're we've I'll he'd I'm don't won't can't", "they 're we 've i 'll he 'd i 'm do n't wo n't ca n't"),
     ("a black-and-white photo; two-story house: yes", "a black-and-white photo two-story house yes"),
@@ -58,6 +58,7 @@ TOKENISED = [
 OWN = [
     ("\u4e00\u96bb\u732b\u3002\u3042\u308b", "\u4e00 \u96bb \u732b \u3042 \u308b"),
     ("a cat \U0001f600 sits", "a cat \U0001f600 sits"),
+    ("three o\u2019clock", "three o'clock"),
     ("E\u0301toile cafe\u0301", "\u00e9toile caf\u00e9"),
     ("\u0939\u093f\u0928\u094d\u0926\u0940 \u0915\u0940\u0964", "\u0939\u093f\u0928\u094d\u0926\u0940 \u0915\u0940"),
 ]
