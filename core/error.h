@@ -10,11 +10,11 @@ namespace vitrine {
 //   "model.safetensors: model.norm.weight: expected shape [1024], found [512]. The index and the shard disagree;
 //   download both again."
 struct ErrorParts {
-    std::string name;   // the tensor, key, option or stage concerned
-    std::string where;  // the file or folder, with an offset or line where known
-    std::string expected;
-    std::string found;
-    std::string advice;  // a full sentence
+    std::string name = {};   // the tensor, key, option or stage concerned
+    std::string where = {};  // the file or folder, with an offset or line where known
+    std::string expected = {};
+    std::string found = {};
+    std::string advice = {};  // a full sentence
 };
 
 // Base of everything core throws. Being stopped is not an error: it is a FinishReason.
@@ -53,6 +53,10 @@ class PictureError : public InputError {
 };
 // An option outside its range.
 class OptionError : public InputError {
+    using InputError::InputError;
+};
+// A run that cannot go on: a loss or gradient that is not finite, a process that is gone.
+class TrainingError : public InputError {
     using InputError::InputError;
 };
 

@@ -35,6 +35,7 @@ Command add_inspect(CLI::App& parent);
 Command add_verify(CLI::App& parent);
 Command add_bench(CLI::App& parent);
 Command add_init(CLI::App& parent);
+Command add_train(CLI::App& parent);
 Command add_scenes(CLI::App& parent);
 
 // --model, --device, --dtype, --threads, --context, --json

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     app.failure_message(CLI::FailureMessage::help);
     const std::vector<cli::Command> commands{cli::add_caption(app), cli::add_chat(app),  cli::add_inspect(app),
                                              cli::add_verify(app),  cli::add_bench(app), cli::add_init(app),
-                                             cli::add_scenes(app)};
+                                             cli::add_scenes(app),  cli::add_train(app)};
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -156,4 +156,16 @@ void randomise_parameters(const ParameterList& parameters, const WeightTarget& t
     }
 }
 
+void save_parameters(const std::filesystem::path& path, const ParameterList& parameters, DType dtype) {
+    const char* name = dtype == DType::float32 ? "F32" : dtype == DType::bfloat16 ? "BF16" : "F16";
+    std::vector<at::Tensor> tensors;
+    std::vector<TensorView> views;
+    for (const Parameter& parameter : parameters) {
+        tensors.push_back(parameter.tensor->detach().to(at::kCPU, scalar_type(dtype)).contiguous());
+        const auto* data = static_cast<const std::byte*>(tensors.back().const_data_ptr());
+        views.push_back({parameter.name, name, parameter.shape, {data, tensors.back().nbytes()}});
+    }
+    write_safetensors(path, views, {{"format", "pt"}});
+}
+
 }  // namespace vitrine

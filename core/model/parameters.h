@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -59,5 +60,8 @@ LoadReport match_parameters(const ParameterList& parameters, const Checkpoint& c
 // more than four million elements repeat a pool of prime length, so that billions of weights take seconds and no two
 // rows are alike.
 void randomise_parameters(const ParameterList& parameters, const WeightTarget& target, std::uint64_t seed);
+
+// Writes all parameters to one safetensors file, as that dtype, beside its place and renamed. Throws FileError.
+void save_parameters(const std::filesystem::path& path, const ParameterList& parameters, DType dtype);
 
 }  // namespace vitrine

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/kernels/fused.h"
+#include "core/kernels/gradients.h"
 #include "core/kernels/linear.h"
 
 #include <ATen/ATen.h>
@@ -116,7 +117,11 @@ at::Tensor Qwen3Model::forward(const DecoderInput& input) const {
     at::Tensor hidden = input.inputs_embeds;
     if (input.observer != nullptr) input.observer->on_stage("language.inputs_embeds", hidden);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-        hidden = layers_[i](hidden, context);
+        if (input.checkpointing)
+            hidden = kernels::gradients::checkpointed(
+                [&layer = layers_[i], context](const at::Tensor& x) { return layer(x, context); }, hidden);
+        else
+            hidden = layers_[i](hidden, context);
         if (input.observer != nullptr) input.observer->on_stage("language.layers." + std::to_string(i), hidden);
     }
     if (input.cache != nullptr) input.cache->advance(positions);

@@ -54,6 +54,7 @@ struct DecoderInput {
     at::Tensor padding;        // [B] int64: how many positions at the left of each row are padding; undefined: none
     KvCache* cache = nullptr;  // positions go on behind cache->length(); the pass advances it
     ForwardObserver* observer = nullptr;
+    bool checkpointing = false;  // with gradients: keep each layer's input only, compute the rest again (no cache then)
 };
 
 class Qwen3Model {

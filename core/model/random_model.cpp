@@ -146,16 +146,6 @@ void write_json(const fs::path& path, const ordered_json& json) {
             {.name = "file", .where = path.string(), .expected = "to be writable", .found = "an error while writing"});
 }
 
-void write_weights(const fs::path& path, const ParameterList& parameters, DType dtype) {
-    const char* name = dtype == DType::float32 ? "F32" : dtype == DType::bfloat16 ? "BF16" : "F16";
-    std::vector<TensorView> views;
-    for (const Parameter& parameter : parameters) {
-        const auto* data = static_cast<const std::byte*>(parameter.tensor->const_data_ptr());
-        views.push_back({parameter.name, name, parameter.shape, {data, parameter.tensor->nbytes()}});
-    }
-    write_safetensors(path, views, {{"format", "pt"}});
-}
-
 // Something to look at: a red circle left of a blue square.
 void draw_sample(const fs::path& path) {
     cv::Mat picture(240, 320, CV_8UC3, cv::Scalar(235, 240, 245));
@@ -241,18 +231,18 @@ void write_random_model(const ModelShape& shape, DType dtype, std::uint64_t seed
     {
         Qwen3Model language = Qwen3Model::from_config(shape.language);
         randomise_parameters(language.parameters(), target, seed);
-        write_weights(part / "language" / "model.safetensors", language.parameters(), dtype);
+        save_parameters(part / "language" / "model.safetensors", language.parameters(), dtype);
         write_json(part / "language" / "config.json", to_json(shape.language, dtype));
         write_json(part / "language" / "tokenizer.json", byte_tokenizer());
     }
     VisionTransformer vision = VisionTransformer::from_config(shape.vision);
     randomise_parameters(vision.parameters(), target, seed + 1);
-    write_weights(part / "vision" / "model.safetensors", vision.parameters(), dtype);
+    save_parameters(part / "vision" / "model.safetensors", vision.parameters(), dtype);
     write_json(part / "vision" / "config.json", to_json(shape.vision, dtype));
 
     Projector projector = Projector::from_config(shape.vision.hidden_size, shape.language.hidden_size);
     randomise_parameters(projector.parameters(), {at::kFloat, at::kCPU}, seed + 2);
-    write_weights(part / "projector.safetensors", projector.parameters(), DType::float32);
+    save_parameters(part / "projector.safetensors", projector.parameters(), DType::float32);
     write_json(part / "vitrine.json", {{"name", folder.filename().string()},
                                        {"vision", "vision"},
                                        {"language", "language"},

@@ -39,6 +39,11 @@ public:
     const PreprocessConfig& preprocess() const { return preprocess_; }
     const ModelFolder& folder() const { return folder_; }
 
+    // For training, which alone changes weights after loading.
+    ParameterList vision_parameters() { return vision_.parameters(); }
+    ParameterList projector_parameters() { return projector_.parameters(); }
+    ParameterList language_parameters() { return language_.parameters(); }
+
 private:
     VisionLanguageModel(ModelFolder folder, VisionTransformer vision, Projector projector, Qwen3Model language,
                         Tokenizer tokenizer, PreprocessConfig preprocess);

@@ -107,7 +107,7 @@ void choose_geometry(SceneObject& object, const Scene& scene, Random& random) {
     switch (object.shape) {
         case Shape::rectangle:
             object.aspect =
-                plain ? random.uniform(1.3, std::clamp(object.radius / 0.06, 1.4, 3.2)) : random.uniform(1.5, 2.4);
+                plain ? random.uniform(1.2, std::clamp(object.radius / 0.06, 1.4, 3.2)) : random.uniform(1.5, 2.4);
             object.turn += quarter;
             break;
         case Shape::triangle:

@@ -24,8 +24,10 @@ std::string head_of(const Path& path) {
     return head;
 }
 
-// No zero byte and few control characters: a stray one does not make a caption a program.
+// Few control characters, as a stray one does not make a caption a program, and no zero byte but at the end, where a
+// copy that broke off may have left them.
 bool is_plain_text(std::string_view head) {
+    if (const std::size_t last = head.find_last_not_of('\0'); last != head.npos) head = head.substr(0, last + 1);
     const auto controls = std::count_if(head.begin(), head.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);
         return byte < 0x20 && (byte < '\t' || byte > '\r');
@@ -55,6 +57,12 @@ std::vector<Path> tars_in(const Path& folder) {
 std::string line_of(const TextFile& file, const Line& line) {
     std::string text = file.read(line.at, std::min<std::uint64_t>(line.length, kHead));
     return text.erase(text.find_last_not_of(" \r\t") + 1);
+}
+
+bool is_picture(const picture::Format& format) {
+    using enum picture::Kind;
+    return format.kind == jpeg || format.kind == png || format.kind == gif || format.kind == webp ||
+           format.kind == tiff || format.kind == heif || format.kind == bitmap;
 }
 
 // What an object that fills the file, or stands on its first line, is the beginning of.
@@ -128,7 +136,8 @@ std::string looks_like(const Path& path) {
     if (is_plain_text(text)) {
         if (format.kind == picture::Kind::lfs_pointer) return "a Git LFS pointer";
         std::string buffer;
-        return "text that begins with " + shown_name(utf8::repaired(std::string_view(text).substr(0, 60), buffer));
+        return "text that begins with \"" + shown_name(utf8::repaired(std::string_view(text).substr(0, 60), buffer)) +
+               "\"";
     }
     if (format.kind != picture::Kind::unknown) return "a file of the type " + std::string(format.name);
     if (head.starts_with("PAR1")) return "a Parquet file";
@@ -185,16 +194,20 @@ DatasetFormat detect_format(const Path& path) {
     }
     const std::string head = head_of(path);
     if (is_tar(path)) return DatasetFormat::webdataset;
-    const bool pointer = picture::recognise(std::as_bytes(std::span(head))).kind == picture::Kind::lfs_pointer;
+    const picture::Format seen = picture::recognise(std::as_bytes(std::span(head)));
+    const bool pointer = seen.kind == picture::Kind::lfs_pointer;
     const bool page = lower(head.substr(0, 14)) == "<!doctype html" || lower(head.substr(0, 5)) == "<html";
     if (!head.empty() && !pointer && !page && is_plain_text(without_mark(head))) return detect_text(path);
     throw ConfigError({.name = {},
                        .where = path.string(),
                        .expected = "a data set: JSON, JSONL, TSV, tar or a folder",
                        .found = looks_like(path),
-                       .advice = pointer ? "Fetch the content it stands for: git lfs pull."
-                                 : page  ? "The download gave a page instead of the file; fetch it again."
-                                         : "An archive has to be unpacked to a tar or a folder first."});
+                       .advice = head.empty() ? "Download it again."
+                                 : pointer    ? "Fetch the content it stands for: git lfs pull."
+                                 : page       ? "The download gave a page instead of the file; fetch it again."
+                                 : is_picture(seen)
+                                     ? "To train on pictures, name the folder that holds them and their captions."
+                                     : std::string(seen.advice)});
 }
 
 }  // namespace vitrine::dataset

@@ -76,7 +76,8 @@ bool tidy(std::string& text) {
                        .found = found.empty() ? "no rows in " + looks_like(where) : found,
                        .advice = first == reason::missing_picture || first == reason::outside
                                      ? "Name the folder that the pictures' names start from."
-                                     : "See which formats can be read, and what they hold."});
+                                 : first == reason::cut ? "Download the file again."
+                                                        : ""});
 }
 
 }  // namespace
@@ -151,7 +152,7 @@ void Collector::judge(Row row) {
     settle(raw);
     if (!raw.picture.empty()) format_.require_picture(raw.picture);
     const std::uint64_t content = content_of(raw, format_);
-    if (!seen_.insert(content).second) throw Skip{reason::duplicate, raw.picture};
+    if (!seen_.insert(content).second) throw Skip{reason::duplicate, std::string(format_.portable(raw.picture))};
     for (const char* what : raw.notes) report_.note(what, format_.place(row));
     row.check = static_cast<std::uint32_t>(content);
     digest_.add(content);

@@ -1,0 +1,538 @@
+#include "core/device.h"
+#include "core/error.h"
+#include "core/train/communicator.h"
+#include "core/train/optimizer.h"
+#include "core/train/run_folder.h"
+#include "core/train/task.h"
+#include "core/train/task_data.h"
+#include "core/train/tensorboard.h"
+#include "core/training.h"
+#include "core/weights/file.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace vitrine {
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr double kEmaDecay = 0.98;
+
+// What travels behind the gradient in the one sum of a step.
+enum Slot : std::int64_t { slot_loss, slot_targets, slot_tokens, slot_samples, slot_stop, slot_save, slots };
+
+ordered_json to_json(const StepMetrics& metrics) {
+    return {{"step", metrics.step},
+            {"steps", metrics.steps},
+            {"loss", metrics.loss},
+            {"loss_ema", metrics.loss_ema},
+            {"learning_rate", metrics.learning_rate},
+            {"grad_norm", metrics.grad_norm},
+            {"clipped_share", metrics.clipped_share},
+            {"tokens", metrics.tokens},
+            {"samples", metrics.samples},
+            {"tokens_per_s", metrics.tokens_per_s},
+            {"samples_per_s", metrics.samples_per_s},
+            {"data_s", metrics.data_s},
+            {"vision_s", metrics.vision_s},
+            {"language_s", metrics.language_s},
+            {"optimiser_s", metrics.optimiser_s},
+            {"elapsed_s", metrics.elapsed_s},
+            {"eta_s", metrics.eta_s},
+            {"resident_bytes", metrics.resident_bytes},
+            {"peak_bytes", metrics.peak_bytes}};
+}
+
+// The loop. One object is one start of a run, on the thread that trains; every process of a run has one.
+class Trainer {
+public:
+    Trainer(const TrainingOptions& options, std::unique_ptr<Communicator> communicator, std::optional<RunFolder> folder,
+            TrainingObserver& observer, std::stop_token stop)
+        : options_(options),
+          communicator_(std::move(communicator)),
+          folder_(std::move(folder)),
+          observer_(observer),
+          stop_(std::move(stop)) {}
+
+    TrainingResult run(bool resume, const fs::path& path) {
+        try {
+            return run_to_its_end(resume, path);
+        } catch (const std::exception& error) {
+            if (folder_) {
+                folder_->log(std::string("Failed: ") + error.what());
+                folder_->status("failed", state_, steps_, error.what());
+            }
+            throw;
+        }
+    }
+
+private:
+    TrainingResult run_to_its_end(bool resume, const fs::path& path) {
+        const auto say = [this](const std::string& text) { message(text); };
+        if (folder_) folder_->status("running", state_, 0, "opening data and model");
+        task_ = options_.task == "patches" ? make_patch_task(options_, say, stop_)
+                                           : make_caption_task(options_, say, stop_);
+        if (!task_) {
+            if (folder_) folder_->status("stopped", state_, 0);
+            return {.end = TrainingEnd::stopped, .step = 0, .best_loss = 0.0, .checkpoint = {}};
+        }
+        if (task_->rows() == 0) throw ConfigError({.name = "data", .expected = "rows to learn from", .found = "none"});
+        parameters_.emplace(task_->trainable(), scalar_type(*dtype_from_name(options_.dtype)));
+        optimiser_.emplace(*parameters_, AdamWOptions{.weight_decay = options_.weight_decay,
+                                                      .beta1 = options_.beta1,
+                                                      .beta2 = options_.beta2,
+                                                      .epsilon = options_.epsilon});
+        const double rows = static_cast<double>(task_->rows());
+        steps_ =
+            options_.steps > 0
+                ? options_.steps
+                : static_cast<std::int64_t>(std::ceil(options_.epochs * rows / static_cast<double>(options_.batch)));
+        restore(resume, path);
+        message("Training " + std::to_string(parameters_->size()) + " numbers (" + options_.trainable + "), steps " +
+                std::to_string(state_.step) + " to " + std::to_string(steps_) + ", batch " +
+                std::to_string(options_.batch) + ", " + std::to_string(communicator_->size()) + " process(es)");
+        open_board();
+
+        last_checkpoint_ = Clock::now();
+        TrainingEnd end = TrainingEnd::finished;
+        bool saved = false;
+        while (state_.step < steps_) {
+            wait_while_paused();
+            saved = false;
+            const StepOutcome outcome = step();
+            if (outcome.stopped) {
+                end = TrainingEnd::stopped;
+                break;
+            }
+            const bool last = state_.step == steps_;
+            if (last || (options_.evaluate_every > 0 && state_.step % options_.evaluate_every == 0)) evaluate();
+            const bool early = options_.early_stop > 0 && state_.without_improvement >= options_.early_stop;
+            if (last || early || outcome.save || state_.step % options_.checkpoint_every == 0 || checkpoint_is_due()) {
+                save();
+                saved = true;
+            }
+            if (early) {
+                end = TrainingEnd::early_stop;
+                break;
+            }
+        }
+        if (!saved && state_.step > 0) save();
+        if (folder_) {
+            folder_->status(end == TrainingEnd::stopped ? "stopped" : "finished", state_, steps_, name_of(end));
+            if (end != TrainingEnd::stopped && board_) board_->end_session(true);
+        }
+        message("Ended at step " + std::to_string(state_.step) + ": " + std::string(name_of(end)));
+        return {.end = end,
+                .step = state_.step,
+                .best_loss = state_.best_step >= 0 ? state_.best_loss : 0.0,
+                .checkpoint = checkpoint_};
+    }
+
+    using Clock = std::chrono::steady_clock;
+    struct StepOutcome {
+        bool stopped = false;
+        bool save = false;
+    };
+
+    void message(const std::string& text) {
+        if (communicator_->rank() != 0) return;
+        if (folder_) folder_->log(text);
+        observer_.on_message(text);
+    }
+
+    // Every process reads the checkpoint for itself; only the first one writes.
+    void restore(bool resume, const fs::path& path) {
+        if (resume) {
+            RunFolder* reader = folder_ ? &*folder_ : nullptr;
+            std::optional<RunState> state;
+            if (reader != nullptr) {
+                if (const auto before = reader->read_fingerprint(); before && *before != task_->fingerprint())
+                    throw ConfigError({.name = "data",
+                                       .where = (path / "run.json").string(),
+                                       .expected = "the rows this run was started with",
+                                       .found = "others: files were added, removed or changed",
+                                       .advice = "Restore the data, or start a new run from this run's model."});
+                state = reader->read_checkpoint(*parameters_, *optimiser_);
+            }
+            broadcast(state);
+            if (state) state_ = *state;
+            message(state ? "Resumed at step " + std::to_string(state_.step)
+                          : std::string("No whole checkpoint: begun again at step 0"));
+        }
+        if (!folder_) return;
+        folder_->write_options(options_, task_->fingerprint());
+        folder_->append_metrics(ordered_json{{"event", resume ? "resume" : "start"}, {"step", state_.step}}.dump());
+        folder_->status("running", state_, steps_);
+    }
+
+    // The first process has read the checkpoint; to the others it comes as a sum in which they are zero.
+    void broadcast(std::optional<RunState>& state) {
+        if (communicator_->size() == 1) return;
+        const bool first = communicator_->rank() == 0;
+        for (const at::Tensor& tensor : {parameters_->values(), optimiser_->first_moment, optimiser_->second_moment}) {
+            if (!first) tensor.zero_();
+            communicator_->sum(tensor);
+        }
+        // fp32 holds whole numbers up to 2^24 exactly; the step counts of longer runs travel in two parts.
+        const auto parts = [](std::int64_t value) {
+            return std::array<float, 2>{static_cast<float>(value >> 20), static_cast<float>(value & 0xFFFFF)};
+        };
+        at::Tensor numbers = at::zeros({7}, at::kFloat);
+        if (first && state) {
+            const auto step = parts(state->step), samples = parts(static_cast<std::int64_t>(state->samples));
+            const auto updates = parts(optimiser_->steps);
+            numbers = at::tensor({1.0F, step[0], step[1], samples[0], samples[1], updates[0], updates[1]});
+        }
+        communicator_->sum(numbers);
+        const float* const at = numbers.const_data_ptr<float>();
+        if (first || at[0] == 0.0F) return;
+        const auto whole = [&](int i) {
+            return (static_cast<std::int64_t>(at[i]) << 20) + static_cast<std::int64_t>(at[i + 1]);
+        };
+        state.emplace();
+        state->step = whole(1);
+        state->samples = static_cast<std::uint64_t>(whole(3));
+        optimiser_->steps = whole(5);
+    }
+
+    void open_board() {
+        if (!folder_) return;
+        if (state_.step > 0) {
+            board_ = std::make_unique<TensorBoardWriter>(folder_->path(), state_.step + 1);
+            return;
+        }
+        board_ = std::make_unique<TensorBoardWriter>(folder_->path());
+        std::map<std::string, TensorBoardWriter::HyperParameter> options;
+        const ordered_json all = ordered_json::parse(vitrine::to_json(options_));
+        for (const auto& item : all.items()) {
+            const ordered_json& value = item.value();
+            if (value.is_boolean())
+                options[item.key()] = value.get<bool>();
+            else if (value.is_number_integer())
+                options[item.key()] = value.get<std::int64_t>();
+            else if (value.is_number())
+                options[item.key()] = value.get<double>();
+            else if (value.is_string())
+                options[item.key()] = value.get<std::string>();
+        }
+        board_->start_session(options, {"loss/train", "loss/validation", "loss/shuffled"});
+    }
+
+    void wait_while_paused() {
+        if (!folder_) return;
+        RunFolder::Wish wish = folder_->wish();
+        if (wish == RunFolder::Wish::pause) {
+            folder_->status("paused", state_, steps_);
+            message("Paused at step " + std::to_string(state_.step));
+            while (wish == RunFolder::Wish::pause && !stop_.stop_requested()) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                wish = folder_->wish();
+            }
+            folder_->status("running", state_, steps_);
+            message("Going on");
+        }
+        wants_stop_ = wants_stop_ || wish == RunFolder::Wish::stop;
+        wants_save_ = wish == RunFolder::Wish::save;
+    }
+
+    // The training rows of this process's share of the step: the batch is cut into as many pieces as there are
+    // processes.
+    std::vector<std::uint64_t> rows_of_step() {
+        const auto batch = static_cast<std::uint64_t>(options_.batch);
+        const auto rank = static_cast<std::uint64_t>(communicator_->rank());
+        const auto size = static_cast<std::uint64_t>(communicator_->size());
+        const std::uint64_t begin = batch * rank / size, end = batch * (rank + 1) / size;
+        std::vector<std::uint64_t> rows;
+        for (std::uint64_t i = begin; i < end; ++i) {
+            const std::uint64_t position = static_cast<std::uint64_t>(state_.step) * batch + i;
+            if (task_->endless()) {
+                rows.push_back(position);
+                continue;
+            }
+            const std::uint64_t epoch = position / task_->rows();
+            if (!epoch_ || *epoch_ != epoch) {
+                order_ = shuffled(task_->rows(), options_.seed * 1'000'003 + epoch);
+                epoch_ = epoch;
+            }
+            rows.push_back(order_[position % task_->rows()]);
+        }
+        return rows;
+    }
+
+    StepOutcome step() {
+        const auto begun = Clock::now();
+        StepTimes times;
+        const std::vector<std::uint64_t> rows = rows_of_step();
+        const std::size_t at_once = options_.micro_batch > 0 ? static_cast<std::size_t>(options_.micro_batch)
+                                                             : std::max<std::size_t>(1, rows.size());
+        at::Tensor gradient = parameters_->gradient();
+        gradient.zero_();
+        // Sums of losses, not means, so that rows count alike however they are dealt out; the constant keeps fp16 in
+        // range.
+        const double scale = 1.0 / (16.0 * static_cast<double>(options_.batch));
+        double loss_sum = 0.0;
+        std::int64_t targets = 0;
+        std::uint64_t tokens = 0, samples = 0;
+        bool stop_now = stop_.stop_requested() || wants_stop_;
+        for (std::size_t first = 0; first < rows.size() && !stop_now; first += at_once) {
+            const auto prepared =
+                task_->prepare(std::span(rows).subspan(first, std::min(at_once, rows.size() - first)), times);
+            if (prepared->targets == 0) continue;
+            parameters_->bind();
+            const at::Tensor loss = task_->losses(*prepared, times).sum();
+            loss_sum += loss.item<double>();
+            StepTimer timer;
+            torch::autograd::backward({loss * scale}, {});
+            (options_.task == "patches" ? times.vision : times.language) += timer.lap();
+            targets += prepared->targets;
+            tokens += prepared->tokens;
+            samples += prepared->ids.size();
+            stop_now = stop_.stop_requested();
+        }
+        StepTimer timer;
+        if (communicator_->size() > 1) {
+            at::Tensor slots_tensor =
+                at::tensor({static_cast<float>(loss_sum), static_cast<float>(targets), static_cast<float>(tokens),
+                            static_cast<float>(samples), stop_now ? 1.0F : 0.0F, wants_save_ ? 1.0F : 0.0F});
+            at::Tensor all = at::cat({gradient, slots_tensor.to(gradient.device())});
+            communicator_->sum(all);
+            gradient.copy_(all.narrow(0, 0, gradient.numel()));
+            const at::Tensor summed = all.narrow(0, gradient.numel(), slots).to(at::kCPU);
+            const float* const slot = summed.const_data_ptr<float>();
+            loss_sum = slot[slot_loss];
+            targets = static_cast<std::int64_t>(slot[slot_targets]);
+            tokens = static_cast<std::uint64_t>(slot[slot_tokens]);
+            samples = static_cast<std::uint64_t>(slot[slot_samples]);
+            stop_now = slot[slot_stop] > 0;
+            wants_save_ = slot[slot_save] > 0;
+        }
+        if (stop_now) return {.stopped = true};
+
+        StepMetrics metrics{.step = state_.step + 1, .steps = steps_};
+        const double per_target = 1.0 / (scale * static_cast<double>(std::max<std::int64_t>(1, targets)));
+        metrics.loss = loss_sum / static_cast<double>(std::max<std::int64_t>(1, targets));
+        metrics.grad_norm = gradient.norm().item<double>() * per_target;
+        if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.grad_norm)) not_finite(rows, metrics);
+        const double clip =
+            options_.clip > 0 && metrics.grad_norm > options_.clip ? options_.clip / metrics.grad_norm : 1.0;
+        const double progress = (static_cast<double>(state_.step) + 0.5) / static_cast<double>(steps_);
+        metrics.learning_rate =
+            scheduled_rate(options_.learning_rate, options_.warmup, options_.schedule == "cosine", progress);
+        if (targets > 0) optimiser_->step(*parameters_, metrics.learning_rate, per_target * clip);
+        times.optimiser += timer.lap();
+
+        state_.step += 1;
+        state_.samples += samples;
+        state_.clipped += clip < 1.0 ? 1 : 0;
+        state_.loss_ema = kEmaDecay * state_.loss_ema + (1.0 - kEmaDecay) * metrics.loss;
+        const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+        state_.elapsed_s += seconds;
+        report(metrics, times, seconds, tokens, samples);
+        return {.stopped = false, .save = wants_save_};
+    }
+
+    void report(StepMetrics& metrics, const StepTimes& times, double seconds, std::uint64_t tokens,
+                std::uint64_t samples) {
+        const double steps_done = static_cast<double>(state_.step);
+        metrics.loss_ema = state_.loss_ema / (1.0 - std::pow(kEmaDecay, steps_done));
+        metrics.clipped_share = static_cast<double>(state_.clipped) / steps_done;
+        metrics.tokens = tokens;
+        metrics.samples = state_.samples;
+        metrics.tokens_per_s = static_cast<double>(tokens) / seconds;
+        metrics.samples_per_s = static_cast<double>(samples) / seconds;
+        metrics.data_s = times.data;
+        metrics.vision_s = times.vision;
+        metrics.language_s = times.language;
+        metrics.optimiser_s = times.optimiser;
+        metrics.elapsed_s = state_.elapsed_s;
+        metrics.eta_s = state_.elapsed_s / steps_done * static_cast<double>(steps_ - state_.step);
+        metrics.resident_bytes = resident_bytes();
+        metrics.peak_bytes = peak_resident_bytes();
+        if (!folder_) return;
+        folder_->append_metrics(to_json(metrics).dump());
+        const std::array<TensorBoardWriter::Scalar, 6> scalars{{{"loss/train", metrics.loss},
+                                                                {"loss/train_ema", metrics.loss_ema},
+                                                                {"optimiser/learning_rate", metrics.learning_rate},
+                                                                {"optimiser/grad_norm", metrics.grad_norm},
+                                                                {"speed/tokens_per_s", metrics.tokens_per_s},
+                                                                {"speed/samples_per_s", metrics.samples_per_s}}};
+        board_->scalars(state_.step, scalars);
+        if (Clock::now() - last_status_ > std::chrono::seconds(1)) {
+            folder_->status("running", state_, steps_);
+            last_status_ = Clock::now();
+        }
+        observer_.on_step(metrics);
+    }
+
+    // The weights have not changed yet. Finds the row by computing each one alone, leaves a checkpoint and ends the
+    // run.
+    [[noreturn]] void not_finite(const std::vector<std::uint64_t>& rows, const StepMetrics& metrics) {
+        std::string culprit = communicator_->size() > 1 ? "a row of another process, or " : "";
+        culprit += "all rows together";
+        for (const std::uint64_t row : rows) {
+            StepTimes times;
+            const auto prepared = task_->prepare({&row, 1}, times);
+            if (prepared->targets == 0) continue;
+            parameters_->gradient().zero_();
+            parameters_->bind();
+            const at::Tensor loss = task_->losses(*prepared, times).sum();
+            torch::autograd::backward({loss}, {});
+            if (std::isfinite(loss.item<double>()) && std::isfinite(parameters_->gradient().norm().item<double>()))
+                continue;
+            culprit = prepared->ids.front();
+            break;
+        }
+        if (state_.step > 0) save();
+        const bool loss = !std::isfinite(metrics.loss);
+        throw TrainingError({.name = loss ? "loss" : "gradient",
+                             .where = "step " + std::to_string(state_.step + 1) + ", " + culprit,
+                             .expected = "a finite number",
+                             .found = std::to_string(loss ? metrics.loss : metrics.grad_norm),
+                             .advice = "The weights are as before this step. Look at that row; else a lower "
+                                       "learning_rate, or dtype fp32, often helps."});
+    }
+
+    void evaluate() {
+        if (task_->validation_rows() == 0) return;
+        parameters_->bind_frozen();
+        const std::uint64_t at_once = static_cast<std::uint64_t>(
+            std::clamp<std::int64_t>(options_.micro_batch > 0 ? options_.micro_batch : options_.batch, 2, 64));
+        const auto size = static_cast<std::uint64_t>(communicator_->size());
+        EvaluationSums sums;
+        std::uint64_t piece = 0;
+        for (std::uint64_t first = 0; first < task_->validation_rows(); first += at_once, ++piece) {
+            if (piece % size != static_cast<std::uint64_t>(communicator_->rank())) continue;
+            const EvaluationSums part = task_->evaluate(first, std::min(at_once, task_->validation_rows() - first));
+            sums.loss += part.loss;
+            sums.shuffled_loss += part.shuffled_loss;
+            sums.correct += part.correct;
+            sums.targets += part.targets;
+        }
+        if (size > 1) {
+            at::Tensor all = at::tensor({static_cast<float>(sums.loss), static_cast<float>(sums.shuffled_loss),
+                                         static_cast<float>(sums.correct), static_cast<float>(sums.targets)});
+            communicator_->sum(all);
+            const float* const at = all.const_data_ptr<float>();
+            sums = {.loss = at[0], .shuffled_loss = at[1], .correct = at[2], .targets = at[3]};
+        }
+        if (sums.targets == 0) return;
+        EvaluationMetrics metrics;
+        metrics.step = state_.step;
+        metrics.loss = sums.loss / sums.targets;
+        metrics.shuffled_loss = sums.shuffled_loss / sums.targets;
+        metrics.accuracy = sums.correct / sums.targets;
+        metrics.best = metrics.loss < state_.best_loss;
+        state_.without_improvement = metrics.best ? 0 : state_.without_improvement + 1;
+        if (metrics.best) {
+            state_.best_loss = metrics.loss;
+            state_.best_step = state_.step;
+        }
+        improved_ = metrics.best;
+        if (!folder_) return;
+        metrics.samples = task_->sample_captions(stop_);
+        folder_->append_metrics(ordered_json{
+            {"step", metrics.step},
+            {"validation_loss", metrics.loss},
+            {"shuffled_loss", metrics.shuffled_loss},
+            {"accuracy", metrics.accuracy},
+            {"best", metrics.best}}.dump());
+        if (!metrics.samples.empty()) folder_->write_samples(state_.step, metrics.samples);
+        const std::array<TensorBoardWriter::Scalar, 3> scalars{{{"loss/validation", metrics.loss},
+                                                                {"loss/shuffled", metrics.shuffled_loss},
+                                                                {"accuracy/validation", metrics.accuracy}}};
+        board_->scalars(state_.step, scalars);
+        std::string table = "| picture | caption |\n|---|---|\n";
+        for (const auto& [picture, caption] : metrics.samples) table += "| " + picture + " | " + caption + " |\n";
+        if (!metrics.samples.empty()) board_->text(state_.step, "samples", table);
+        observer_.on_evaluation(metrics);
+    }
+
+    bool checkpoint_is_due() {
+        // Every process must come to the same answer only where saving takes part in a sum; it does not.
+        return (improved_ && state_.best_step == state_.step) ||
+               (options_.checkpoint_minutes > 0 &&
+                Clock::now() - last_checkpoint_ > std::chrono::duration<double>(options_.checkpoint_minutes * 60.0));
+    }
+
+    void save() {
+        last_checkpoint_ = Clock::now();
+        improved_ = false;
+        if (!folder_) return;
+        parameters_->bind_frozen();
+        checkpoint_ = folder_->write_checkpoint(*task_, *parameters_, *optimiser_, state_, options_.keep);
+        message("Checkpoint " + checkpoint_.filename().string());
+    }
+
+    TrainingOptions options_;
+    std::unique_ptr<Communicator> communicator_;
+    std::optional<RunFolder> folder_;  // of the first process only
+    TrainingObserver& observer_;
+    std::stop_token stop_;
+    std::unique_ptr<TrainingTask> task_;
+    std::optional<FlatParameters> parameters_;
+    std::optional<AdamW> optimiser_;
+    std::unique_ptr<TensorBoardWriter> board_;
+    RunState state_;
+    std::int64_t steps_ = 0;
+    std::vector<std::uint32_t> order_;
+    std::optional<std::uint64_t> epoch_;
+    bool wants_stop_ = false, wants_save_ = false, improved_ = false;
+    Clock::time_point last_checkpoint_, last_status_;
+    fs::path checkpoint_;
+};
+
+at::Device place_of(const TrainingOptions& options) {
+    const Device device = choose_device(options.device);
+    return device.kind == Device::Kind::cpu ? at::Device(at::kCPU)
+                                            : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(device.index));
+}
+
+}  // namespace
+
+std::string_view name_of(TrainingEnd end) {
+    switch (end) {
+        case TrainingEnd::finished: return "finished";
+        case TrainingEnd::early_stop: return "early_stop";
+        case TrainingEnd::stopped: return "stopped";
+    }
+    return "?";
+}
+
+TrainingResult train(const TrainingOptions& options, const fs::path& folder, TrainingObserver& observer,
+                     std::stop_token stop) {
+    check_training_options(options, "run.json");
+    auto communicator = make_communicator(place_of(options));
+    std::optional<RunFolder> run;
+    if (communicator->rank() == 0) {
+        run.emplace(RunFolder::create(folder));
+        run->write_options(options, 0);  // what was asked for stands there even when the data cannot be opened
+    }
+    return Trainer(options, std::move(communicator), std::move(run), observer, std::move(stop)).run(false, folder);
+}
+
+TrainingResult resume_training(const fs::path& folder, const std::vector<std::pair<std::string, std::string>>& changes,
+                               TrainingObserver& observer, std::stop_token stop) {
+    const fs::path file = folder / "run.json";
+    if (!fs::exists(file))
+        throw FileError({.name = "run.json",
+                         .where = folder.string(),
+                         .expected = "a run to resume",
+                         .found = "none",
+                         .advice = "Start one without --resume first."});
+    TrainingOptions options = training_options_from_json(ReadOnlyFile(file).read_all(), file.string());
+    for (const auto& [key, value] : changes) set_training_option(options, key, value);
+    check_training_options(options, file.string());
+    auto communicator = make_communicator(place_of(options));
+    std::optional<RunFolder> run;
+    if (communicator->rank() == 0) run.emplace(RunFolder::open(folder));
+    return Trainer(options, std::move(communicator), std::move(run), observer, std::move(stop)).run(true, folder);
+}
+
+}  // namespace vitrine
