@@ -185,7 +185,8 @@ Description missing(const Description& present, const Scene& scene, Random& rand
         other.shape = static_cast<Shape>(random.below(kShapes));
     } else {
         other.colour = static_cast<Colour>(random.below(kColours));
-        for (std::size_t i = 0; i < kColours && random.chance(0.3); ++i) {  // the background's colour is no object's
+        const bool of_background = random.chance(0.3);  // that colour is to be seen, but no object has it
+        for (std::size_t i = 0; of_background && i < kColours; ++i) {
             if (name_of(static_cast<Colour>(i)) == name_of(scene.background)) other.colour = static_cast<Colour>(i);
         }
     }

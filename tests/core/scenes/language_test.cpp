@@ -90,7 +90,8 @@ std::string answer_to(const std::string& text, const Scene& scene, bool square_i
 
 template <class Visit>
 void for_scenes(std::uint64_t count, Visit visit) {
-    for (std::uint64_t i = 0; i < count; ++i) visit(make_scene(kSeed, i), Random(kSeed, i, Stream::words));
+    for (std::uint64_t i = 0; i < count && !QTest::currentTestFailed(); ++i)
+        visit(make_scene(kSeed, i), Random(kSeed, i, Stream::words));
 }
 
 // The wordings of the easy-VQA questions; S is a shape, C a colour.

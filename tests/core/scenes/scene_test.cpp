@@ -103,7 +103,7 @@ private Q_SLOTS:
                 const bool large = object.size == Size::large;
                 QVERIFY(object.radius >= (large ? 0.19 : scene.plain ? 0.065 : 0.11));
                 QVERIFY(object.radius <= (!large ? 0.135 : scene.plain ? 0.27 : 0.24));
-                if (object.shape == Shape::rectangle) QVERIFY(object.aspect >= 1.3);
+                if (object.shape == Shape::rectangle) QVERIFY(object.aspect >= (scene.plain ? 1.2 : 1.5));
             }
             QCOMPARE(pairs.size(), scene.objects.size());
             if (scene.plain) QCOMPARE(scene.objects.size(), std::size_t{1});
