@@ -46,6 +46,35 @@ double seconds(const std::function<void()>& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+struct TemporaryFolder {
+    fs::path path = fs::temp_directory_path() / ("vitrine-bench-" + std::to_string(getpid()));
+    TemporaryFolder() = default;
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+};
+
+// The JSON lines of this program with other arguments, in a process of its own.
+std::vector<Json> run_itself(const std::string& arguments) {
+    const std::string command = "exec /proc/" + std::to_string(getpid()) + "/exe " + arguments;
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    std::vector<Json> lines;
+    std::string line;
+    for (int c = 0; pipe && (c = std::fgetc(pipe.get())) != EOF;) {
+        if (c != '\n') {
+            line += static_cast<char>(c);
+            continue;
+        }
+        if (Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false); json.is_object())
+            lines.push_back(std::move(json));
+        line.clear();
+    }
+    return lines;
+}
+
 class Bench {
 public:
     Bench(const BenchArguments& arguments, std::stop_token stop) : arguments_(arguments), stop_(std::move(stop)) {}
@@ -58,6 +87,7 @@ public:
             dtype_ = parse_dtype(name).value();
             if (wanted("decode") || wanted("prefill")) bench_language(wanted("decode"), wanted("prefill"));
             if (wanted("tower")) bench_tower();
+            if (wanted("train")) bench_train();
             if (wanted("load") || wanted("memory")) bench_folder(wanted("load"), wanted("memory"));
         }
         if (wanted("tokenizer")) bench_tokenizer();
@@ -157,14 +187,8 @@ private:
 
     // A model folder on disk, loaded in this process (warm file cache), and captioned with in a process of its own.
     void bench_folder(bool load, bool memory) {
-        const fs::path folder = fs::temp_directory_path() / ("vitrine-bench-" + std::to_string(getpid()));
-        struct Cleanup {
-            fs::path folder;
-            ~Cleanup() {
-                std::error_code ignored;
-                fs::remove_all(folder, ignored);
-            }
-        } cleanup{folder};
+        const TemporaryFolder temporary;
+        const fs::path& folder = temporary.path;
         write_random_model(shape_by_name(arguments_.shape), dtype_, 0, folder);
         if (load) {
             std::vector<double> times;
@@ -196,19 +220,50 @@ private:
     // The child says itself what its peak was: what the system reports for it may be ours, from before it became
     // another program.
     double peak_of_caption(const fs::path& folder) const {  // bytes
-        const std::string command = "exec /proc/" + std::to_string(getpid()) + "/exe caption '" +
-                                    (folder / "sample.png").string() + "' --model '" + folder.string() + "' --dtype " +
-                                    std::string(name_of(dtype_)) + " --device cpu --max-tokens 16 --json";
-        const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-        std::string output;
-        std::array<char, 4096> buffer{};
-        while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr) output += buffer.data();
-        const Json line = Json::parse(output, nullptr, /*allow_exceptions=*/false);
-        if (!line.is_object() || !line.contains("peak_rss_bytes")) {
+        const std::vector<Json> lines =
+            run_itself("caption '" + (folder / "sample.png").string() + "' --model '" + folder.string() + "' --dtype " +
+                       std::string(name_of(dtype_)) + " --device cpu --max-tokens 16 --json");
+        if (lines.size() != 1 || !lines[0].contains("peak_rss_bytes")) {
             throw Error(
                 {.name = "memory", .expected = "a caption by a process of its own", .found = "a failure of it"});
         }
-        return line["peak_rss_bytes"].get<double>();
+        return lines[0]["peak_rss_bytes"].get<double>();
+    }
+
+    // Steps of training the projector: batch 4, a picture and 38 tokens of text in each row, 24 of them learned;
+    // features are in the cache from the third step on.
+    void bench_train() {
+        constexpr int batch = 4, pictures = 2 * batch, warm_up = 2;
+        const TemporaryFolder temporary;
+        const fs::path& folder = temporary.path;
+        std::string caption = "a";
+        for (int i = 0; i < 22; ++i) caption += " a";
+        write_random_model(shape_by_name(arguments_.shape), dtype_, 0, folder, {caption});
+        std::ofstream data(folder / "data.jsonl");
+        for (int i = 0; i < pictures; ++i) {
+            const std::string name = std::to_string(i) + ".png";
+            fs::copy_file(folder / "sample.png", folder / name);
+            data << Json{{"image", name}, {"text", caption}}.dump() << '\n';
+        }
+        data.close();
+        const std::string quoted = "'" + folder.string();
+        const std::vector<Json> lines =
+            run_itself("train --json --model " + quoted + "' --data " + quoted + "/data.jsonl' --run " + quoted +
+                       "/run' --set cache=" + quoted + "/cache' --device cpu --set data.prompts='[\"a\"]'" +
+                       " --set validation_samples=0 --batch " + std::to_string(batch) + " --dtype " +
+                       std::string(name_of(dtype_)) + " --threads " + std::to_string(arguments_.threads) + " --steps " +
+                       std::to_string(arguments_.repeats + warm_up) + " 2>/dev/null");
+        std::vector<double> times;
+        double peak = 0.0;
+        for (const Json& line : lines) {
+            if (!line.contains("samples_per_s")) continue;
+            peak = std::max(peak, line["peak_bytes"].get<double>() / (1024.0 * 1024.0));
+            if (line["step"].get<int>() > warm_up) times.push_back(batch / line["samples_per_s"].get<double>());
+        }
+        if (times.empty())
+            throw Error({.name = "train", .expected = "steps by a process of its own", .found = "a failure of it"});
+        report("train_step", "s", std::move(times));
+        report("train_peak_rss", "MiB", {peak});
     }
 
     void bench_tokenizer() {
@@ -260,7 +315,7 @@ Command add_bench(CLI::App& parent) {
         ->delimiter(',')
         ->capture_default_str();
     app->add_option("--figures", arguments->figures, "What to measure")
-        ->check(CLI::IsMember({"decode", "prefill", "tower", "tokenizer", "load", "memory"}))
+        ->check(CLI::IsMember({"decode", "prefill", "tower", "tokenizer", "load", "memory", "train"}))
         ->delimiter(',')
         ->capture_default_str();
     app->add_option("--context", arguments->context, "Positions before the first generated token")

@@ -36,6 +36,8 @@ Command add_verify(CLI::App& parent);
 Command add_bench(CLI::App& parent);
 Command add_init(CLI::App& parent);
 Command add_train(CLI::App& parent);
+Command add_eval(CLI::App& parent);
+Command add_export(CLI::App& parent);
 Command add_scenes(CLI::App& parent);
 
 // --model, --device, --dtype, --threads, --context, --json

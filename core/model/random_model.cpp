@@ -4,6 +4,7 @@
 #include "core/model/projector.h"
 #include "core/model/qwen3.h"
 #include "core/model/siglip.h"
+#include "core/text/bpe_trainer.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,8 @@ constexpr std::array<std::string_view, 26> kControlTokens{
     "</think>"};
 constexpr std::size_t kSpecialTokens = 14;
 constexpr int kByteTokens = 256;
-constexpr int kEndOfTurn = kByteTokens + 2;  // <|im_end|>
+constexpr int kEndOfTurn = 2;  // <|im_end|>, among the control tokens
+constexpr std::size_t kMostMerges = 4096;
 
 void append_utf8(std::string& text, int code_point) {  // up to U+07FF
     if (code_point < 0x80) {
@@ -55,13 +57,24 @@ std::array<std::string, kByteTokens> byte_characters() {
     return characters;
 }
 
-ordered_json byte_tokenizer() {
-    ordered_json vocab;
+// Behind the bytes and the merged tokens stand the control tokens.
+ordered_json tokenizer_json(const std::vector<std::pair<std::string, std::string>>& merges) {
     const auto characters = byte_characters();
+    const auto printed = [&](const std::string& bytes) {
+        std::string text;
+        for (const char byte : bytes) text += characters[static_cast<unsigned char>(byte)];
+        return text;
+    };
+    ordered_json vocab, merge_list = ordered_json::array();
     for (int byte = 0; byte < kByteTokens; ++byte) vocab[characters[static_cast<std::size_t>(byte)]] = byte;
+    int next = kByteTokens;
+    for (const auto& [left, right] : merges) {
+        vocab[printed(left + right)] = next++;
+        merge_list.push_back({printed(left), printed(right)});
+    }
     ordered_json added = ordered_json::array();
     for (std::size_t i = 0; i < kControlTokens.size(); ++i) {
-        added.push_back({{"id", kByteTokens + static_cast<int>(i)},
+        added.push_back({{"id", next + static_cast<int>(i)},
                          {"content", kControlTokens[i]},
                          {"single_word", false},
                          {"lstrip", false},
@@ -95,7 +108,7 @@ ordered_json byte_tokenizer() {
               {"byte_fallback", false},
               {"ignore_merges", false},
               {"vocab", vocab},
-              {"merges", ordered_json::array()}}}};
+              {"merges", merge_list}}}};
 }
 
 const char* dtype_key(DType dtype) {
@@ -120,7 +133,7 @@ ordered_json to_json(const Qwen3Config& config, DType dtype) {
             {"attention_bias", config.attention_bias},
             {"tie_word_embeddings", config.tie_word_embeddings},
             {"bos_token_id", nullptr},
-            {"eos_token_id", kEndOfTurn}};
+            {"eos_token_id", config.eos_token_ids.front()}};
 }
 
 ordered_json to_json(const SiglipConfig& config, DType dtype) {
@@ -176,7 +189,7 @@ ModelShape shape_by_name(std::string_view name) {
     language.max_position_embeddings = 40960;
     language.vocab_size = 151936;
     language.tie_word_embeddings = true;
-    language.eos_token_ids = {kEndOfTurn};
+    language.eos_token_ids = {kByteTokens + kEndOfTurn};
     language.stored_dtype = "bfloat16";
     const auto sizes = [&](std::int64_t hidden, std::int64_t layers, std::int64_t heads, std::int64_t mlp) {
         language.hidden_size = hidden;
@@ -209,7 +222,8 @@ ModelShape shape_by_name(std::string_view name) {
     return shape;
 }
 
-void write_random_model(const ModelShape& shape, DType dtype, std::uint64_t seed, const fs::path& folder) {
+void write_random_model(const ModelShape& wanted, DType dtype, std::uint64_t seed, const fs::path& folder,
+                        const std::vector<std::string>& texts) {
     if (fs::exists(folder) && !fs::is_empty(folder)) {
         throw FileError({.name = "folder",
                          .where = folder.string(),
@@ -227,13 +241,24 @@ void write_random_model(const ModelShape& shape, DType dtype, std::uint64_t seed
         throw FileError(
             {.name = "folder", .where = part.string(), .expected = "to be writable", .found = error.code().message()});
     }
+    ModelShape shape = wanted;
+    std::vector<std::pair<std::string, std::string>> merges;
+    if (!texts.empty()) {
+        std::vector<std::string> all = texts;
+        for (int i = 0; i < 4; ++i) all.insert(all.end(), {"user", "assistant", "system", "\n\n"});  // the template's
+        merges = learn_merges(all, kMostMerges);
+        const int tokens = kByteTokens + static_cast<int>(merges.size());
+        shape.language.vocab_size =
+            std::max(shape.language.vocab_size, tokens + static_cast<std::int64_t>(kControlTokens.size()));
+        shape.language.eos_token_ids = {tokens + kEndOfTurn};
+    }
     const WeightTarget target{scalar_type(dtype), at::kCPU};
     {
         Qwen3Model language = Qwen3Model::from_config(shape.language);
         randomise_parameters(language.parameters(), target, seed);
         save_parameters(part / "language" / "model.safetensors", language.parameters(), dtype);
         write_json(part / "language" / "config.json", to_json(shape.language, dtype));
-        write_json(part / "language" / "tokenizer.json", byte_tokenizer());
+        write_json(part / "language" / "tokenizer.json", tokenizer_json(merges));
     }
     VisionTransformer vision = VisionTransformer::from_config(shape.vision);
     randomise_parameters(vision.parameters(), target, seed + 1);

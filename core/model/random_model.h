@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace vitrine {
 
@@ -23,8 +25,10 @@ std::span<const std::string_view> shape_names();
 
 // Writes a complete model folder in the formats real ones have, with random weights: vitrine.json, vision/, language/
 // (with a tokenizer of the 256 bytes and Qwen3's control tokens), projector.safetensors and a drawn sample.png. What
-// such a model says is noise; it serves to try the program, to measure and to start a training from nothing. The folder
-// must not exist or be empty. Throws FileError.
-void write_random_model(const ModelShape& shape, DType dtype, std::uint64_t seed, const std::filesystem::path& folder);
+// such a model says is noise; it serves to try the program, to measure and to start a training from nothing. With
+// `texts` the tokenizer learns their words too, and the vocabulary grows where it must. The folder must
+// not exist or be empty. Throws FileError.
+void write_random_model(const ModelShape& shape, DType dtype, std::uint64_t seed, const std::filesystem::path& folder,
+                        const std::vector<std::string>& texts = {});
 
 }  // namespace vitrine

@@ -69,17 +69,23 @@ TrainingRow make_training_row(const Tokenizer& tokenizer, std::span<const Messag
 }
 
 TrainingBatch make_batch(std::span<const TrainingRow> rows) {
+    // Nothing is predicted from the last target on: those positions need not be computed.
+    const auto useful = [](const TrainingRow& row) {
+        const auto last = std::find(row.is_target.rbegin(), row.is_target.rend(), std::uint8_t{1});
+        return static_cast<std::size_t>(row.is_target.rend() - last) - (last == row.is_target.rend() ? 0 : 1);
+    };
     std::size_t length = 0;
-    for (const TrainingRow& row : rows) length = std::max(length, row.ids.size());
+    for (const TrainingRow& row : rows) length = std::max(length, useful(row));
     TrainingBatch batch;
     std::vector<std::int64_t> ids(rows.size() * length), padding, target_rows, target_ids, picture_rows;
     for (std::size_t b = 0; b < rows.size(); ++b) {
         const TrainingRow& row = rows[b];
-        const std::size_t first = length - row.ids.size();
+        const std::size_t count = useful(row);
+        const std::size_t first = length - count;
         const std::size_t base = b * length + first;
         padding.push_back(static_cast<std::int64_t>(first));
-        for (std::size_t t = 0; t < row.ids.size(); ++t) {
-            ids[base + t] = row.ids[t];
+        for (std::size_t t = 0; t <= count; ++t) {
+            if (t < count) ids[base + t] = row.ids[t];
             if (row.is_target[t] == 0) continue;
             target_rows.push_back(static_cast<std::int64_t>(base + t) - 1);
             target_ids.push_back(row.ids[t]);
@@ -88,7 +94,7 @@ TrainingBatch make_batch(std::span<const TrainingRow> rows) {
         if (row.picture)
             for (std::int64_t patch = 0; patch < row.picture->count; ++patch)
                 picture_rows.push_back(static_cast<std::int64_t>(base) + row.picture->begin + patch);
-        batch.tokens += row.ids.size();
+        batch.tokens += count;
     }
     batch.ids = int_tensor(ids).view({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(length)});
     batch.padding = int_tensor(padding);

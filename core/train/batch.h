@@ -27,7 +27,7 @@ struct TrainingRow {
 // text of a person can never shift a label. Throws InputError where there is nothing to learn.
 TrainingRow make_training_row(const Tokenizer& tokenizer, std::span<const Message> messages, int patches_per_picture);
 
-// Rows filled up on the left, as tensors. Features are added by whoever has them.
+// Rows filled up on the left, as tensors, without what stands behind the position that predicts the last target.
 struct TrainingBatch {
     at::Tensor ids;                           // [B, T] int64; padding is id 0 and never seen
     at::Tensor padding;                       // [B] int64: positions at the left of each row that are not there
