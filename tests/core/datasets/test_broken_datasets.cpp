@@ -141,7 +141,9 @@ void TestBrokenDatasets::every_length_of_a_cut_file_data() {
         R"({"images":[{"id":1,"file_name":"a.png"}],"annotations":[{"id":1,"image_id":1,"caption":"x"}],"info":{}})");
     QTest::newRow("kohya") << QByteArray(R"({"a": {"caption": "x", "tags": "y"}, "a.png": "z", "b": {"tags": null}})");
     QTest::newRow("table") << QByteArray("caption\tfile\nx\ta.png\n\"y \"\"z\"\"\"\ta.png");
-    QTest::newRow("UTF-16") << QByteArray("\xFF\xFE[\0{\0\"\0i\0\"\0:\0\x3D\xD8\x1F\xDC}\0]\0", 24);
+    std::string wide = "\xFF\xFE";
+    for (const char c : "[" + llava_row("1", "a.png", "x") + "]") wide.append(1, c).append(1, '\0');
+    QTest::newRow("UTF-16") << QByteArray::fromStdString(wide);
     const std::string tar = tar_member("././@LongLink", std::string(120, 'n') + ".jpg", 'L') +
                             tar_member("n.jpg", pixel(1)) + tar_member("x", "20 path=nnnnnnn.txt\n", 'x') +
                             tar_member("n.txt", "x");

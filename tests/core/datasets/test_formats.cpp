@@ -1,6 +1,8 @@
 #include "core/datasets/datasets_support.h"
 #include "support/test_main.h"
 
+#include <chrono>
+
 using namespace vitrine;
 using namespace vitrine::test;
 using namespace std::string_literals;
