@@ -14,8 +14,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <thread>
+#include <type_traits>
 
 namespace vitrine {
 namespace fs = std::filesystem;
@@ -50,6 +53,13 @@ ordered_json to_json(const StepMetrics& metrics) {
             {"peak_bytes", metrics.peak_bytes}};
 }
 
+// Of several processes on a host each has a GPU of its own, unless one is named.
+Device device_of(const TrainingOptions& options) {
+    const Device device = choose_device(options.device);
+    if (device.kind == Device::Kind::cpu || local_rank() == 0 || options.device.starts_with("cuda:")) return device;
+    return choose_device("cuda:" + std::to_string(local_rank()));
+}
+
 // The loop. One object is one start of a run, on the thread that trains; every process of a run has one.
 class Trainer {
 public:
@@ -77,8 +87,9 @@ private:
     TrainingResult run_to_its_end(bool resume, const fs::path& path) {
         const auto say = [this](const std::string& text) { message(text); };
         if (folder_) folder_->status("running", state_, 0, "opening data and model");
-        task_ = options_.task == "patches" ? make_patch_task(options_, say, stop_)
-                                           : make_caption_task(options_, say, stop_);
+        TrainingOptions here = options_;
+        here.device = name_of(device_of(options_));
+        task_ = options_.task == "patches" ? make_patch_task(here, say, stop_) : make_caption_task(here, say, stop_);
         if (!task_) {
             if (folder_) folder_->status("stopped", state_, 0);
             return {.end = TrainingEnd::stopped, .step = 0, .best_loss = 0.0, .checkpoint = {}};
@@ -94,18 +105,17 @@ private:
             options_.steps > 0
                 ? options_.steps
                 : static_cast<std::int64_t>(std::ceil(options_.epochs * rows / static_cast<double>(options_.batch)));
-        restore(resume, path);
+        if (!restore(resume, path)) return {.end = TrainingEnd::stopped};
         message("Training " + std::to_string(parameters_->size()) + " numbers (" + options_.trainable + "), steps " +
                 std::to_string(state_.step) + " to " + std::to_string(steps_) + ", batch " +
                 std::to_string(options_.batch) + ", " + std::to_string(communicator_->size()) + " process(es)");
+        left_out_ = task_->skipped().total();  // said when the data was opened
         open_board();
 
         last_checkpoint_ = Clock::now();
         TrainingEnd end = TrainingEnd::finished;
-        bool saved = false;
         while (state_.step < steps_) {
             wait_while_paused();
-            saved = false;
             const StepOutcome outcome = step();
             if (outcome.stopped) {
                 end = TrainingEnd::stopped;
@@ -114,16 +124,14 @@ private:
             const bool last = state_.step == steps_;
             if (last || (options_.evaluate_every > 0 && state_.step % options_.evaluate_every == 0)) evaluate();
             const bool early = options_.early_stop > 0 && state_.without_improvement >= options_.early_stop;
-            if (last || early || outcome.save || state_.step % options_.checkpoint_every == 0 || checkpoint_is_due()) {
+            if (last || early || outcome.save || state_.step % options_.checkpoint_every == 0 || checkpoint_is_due())
                 save();
-                saved = true;
-            }
             if (early) {
                 end = TrainingEnd::early_stop;
                 break;
             }
         }
-        if (!saved && state_.step > 0) save();
+        save_unsaved();
         if (folder_) {
             folder_->status(end == TrainingEnd::stopped ? "stopped" : "finished", state_, steps_, name_of(end));
             if (end != TrainingEnd::stopped && board_) board_->end_session(true);
@@ -147,8 +155,8 @@ private:
         observer_.on_message(text);
     }
 
-    // Every process reads the checkpoint for itself; only the first one writes.
-    void restore(bool resume, const fs::path& path) {
+    // The first process reads the checkpoint and hands it round. False: stopped meanwhile.
+    bool restore(bool resume, const fs::path& path) {
         if (resume) {
             RunFolder* reader = folder_ ? &*folder_ : nullptr;
             std::optional<RunState> state;
@@ -161,45 +169,51 @@ private:
                                        .advice = "Restore the data, or start a new run from this run's model."});
                 state = reader->read_checkpoint(*parameters_, *optimiser_);
             }
-            broadcast(state);
+            if (!broadcast(state)) {
+                if (folder_) folder_->status("stopped", state_, 0);
+                return false;
+            }
             if (state) state_ = *state;
+            saved_at_ = state_.step;
+            if (state) checkpoint_ = path / "checkpoints" / ("step-" + std::to_string(saved_at_));
             message(state ? "Resumed at step " + std::to_string(state_.step)
                           : std::string("No whole checkpoint: begun again at step 0"));
         }
-        if (!folder_) return;
+        if (!folder_) return true;
         folder_->write_options(options_, task_->fingerprint());
         folder_->append_metrics(ordered_json{{"event", resume ? "resume" : "start"}, {"step", state_.step}}.dump());
         folder_->status("running", state_, steps_);
+        return true;
     }
 
     // The first process has read the checkpoint; to the others it comes as a sum in which they are zero.
-    void broadcast(std::optional<RunState>& state) {
-        if (communicator_->size() == 1) return;
+    bool broadcast(std::optional<RunState>& state) {
+        if (communicator_->size() == 1) return true;
         const bool first = communicator_->rank() == 0;
         for (const at::Tensor& tensor : {parameters_->values(), optimiser_->first_moment, optimiser_->second_moment}) {
             if (!first) tensor.zero_();
-            communicator_->sum(tensor);
+            if (!communicator_->sum(tensor)) return false;
         }
-        // fp32 holds whole numbers up to 2^24 exactly; the step counts of longer runs travel in two parts.
-        const auto parts = [](std::int64_t value) {
-            return std::array<float, 2>{static_cast<float>(value >> 20), static_cast<float>(value & 0xFFFFF)};
-        };
-        at::Tensor numbers = at::zeros({7}, at::kFloat);
+        // The state travels as its bytes, one number each: exact, so that all decide alike ever after.
+        struct Parcel {
+            RunState state;
+            std::int64_t updates;
+            std::int64_t found;
+        } parcel{};
+        static_assert(std::is_trivially_copyable_v<Parcel>);
+        at::Tensor bytes = at::zeros({sizeof parcel}, at::kByte);
         if (first && state) {
-            const auto step = parts(state->step), samples = parts(static_cast<std::int64_t>(state->samples));
-            const auto updates = parts(optimiser_->steps);
-            numbers = at::tensor({1.0F, step[0], step[1], samples[0], samples[1], updates[0], updates[1]});
+            parcel = {*state, optimiser_->steps, 1};
+            std::memcpy(bytes.data_ptr(), &parcel, sizeof parcel);
         }
-        communicator_->sum(numbers);
-        const float* const at = numbers.const_data_ptr<float>();
-        if (first || at[0] == 0.0F) return;
-        const auto whole = [&](int i) {
-            return (static_cast<std::int64_t>(at[i]) << 20) + static_cast<std::int64_t>(at[i + 1]);
-        };
-        state.emplace();
-        state->step = whole(1);
-        state->samples = static_cast<std::uint64_t>(whole(3));
-        optimiser_->steps = whole(5);
+        at::Tensor numbers = bytes.to(at::kFloat);
+        if (!communicator_->sum(numbers)) return false;
+        bytes = numbers.to(at::kByte);
+        std::memcpy(&parcel, bytes.const_data_ptr(), sizeof parcel);
+        if (parcel.found == 0) return true;
+        state = parcel.state;
+        optimiser_->steps = parcel.updates;
+        return true;
     }
 
     void open_board() {
@@ -266,6 +280,16 @@ private:
         return rows;
     }
 
+    // The weights change after a whole sum only, so that when a process is gone those of the last step are good.
+    bool sum(const at::Tensor& values) {
+        try {
+            return communicator_->sum(values);
+        } catch (const TrainingError&) {
+            save_unsaved();
+            throw;
+        }
+    }
+
     StepOutcome step() {
         const auto begun = Clock::now();
         StepTimes times;
@@ -302,7 +326,7 @@ private:
                 at::tensor({static_cast<float>(loss_sum), static_cast<float>(targets), static_cast<float>(tokens),
                             static_cast<float>(samples), stop_now ? 1.0F : 0.0F, wants_save_ ? 1.0F : 0.0F});
             at::Tensor all = at::cat({gradient, slots_tensor.to(gradient.device())});
-            communicator_->sum(all);
+            if (!sum(all)) return {.stopped = true};
             gradient.copy_(all.narrow(0, 0, gradient.numel()));
             const at::Tensor summed = all.narrow(0, gradient.numel(), slots).to(at::kCPU);
             const float* const slot = summed.const_data_ptr<float>();
@@ -314,6 +338,7 @@ private:
             wants_save_ = slot[slot_save] > 0;
         }
         if (stop_now) return {.stopped = true};
+        check_usable(samples);
 
         StepMetrics metrics{.step = state_.step + 1, .steps = steps_};
         const double per_target = 1.0 / (scale * static_cast<double>(std::max<std::int64_t>(1, targets)));
@@ -336,6 +361,36 @@ private:
         state_.elapsed_s += seconds;
         report(metrics, times, seconds, tokens, samples);
         return {.stopped = false, .save = wants_save_};
+    }
+
+    // A run over nothing but broken rows would end without having learned anything.
+    void check_usable(std::uint64_t samples) {
+        constexpr std::uint64_t telling = 4096;
+        const std::uint64_t looked_at =
+            static_cast<std::uint64_t>(state_.step + 1) * static_cast<std::uint64_t>(options_.batch);
+        const bool enough = looked_at >= std::min(task_->rows(), telling) || state_.step + 1 == steps_;
+        if (state_.samples + samples > 0 || !enough) return;
+        report_left_out();
+        std::string reasons;
+        for (const auto& [reason, what] : task_->skipped().reasons)
+            reasons += (reasons.empty() ? "" : "; ") + reason + ": " + std::to_string(what.count) +
+                       (what.examples.empty() ? "" : ", first " + what.examples.front());
+        throw TrainingError({.name = "data",
+                             .where = options_.data.path.string(),
+                             .expected = "rows that can be used",
+                             .found = "none among the first " + std::to_string(std::min(looked_at, task_->rows())) +
+                                      " (" + reasons + ")"});
+    }
+
+    // Rows turn out to be broken while the run goes on: said whenever a checkpoint is written.
+    void report_left_out() {
+        const SkipReport& report = task_->skipped();
+        if (report.total() == left_out_) return;
+        left_out_ = report.total();
+        message("Rows left out so far: " + std::to_string(left_out_));
+        for (const auto& [reason, what] : report.reasons)
+            message("  left out, " + reason + ": " + std::to_string(what.count) + ", first " +
+                    (what.examples.empty() ? std::string("unknown") : what.examples.front()));
     }
 
     void report(StepMetrics& metrics, const StepTimes& times, double seconds, std::uint64_t tokens,
@@ -371,9 +426,10 @@ private:
         observer_.on_step(metrics);
     }
 
-    // The weights have not changed yet. Finds the row by computing each one alone, leaves a checkpoint and ends the
+    // The weights have not changed yet. Leaves a checkpoint, finds the row by computing each one alone, and ends the
     // run.
     [[noreturn]] void not_finite(const std::vector<std::uint64_t>& rows, const StepMetrics& metrics) {
+        save_unsaved();
         std::string culprit = communicator_->size() > 1 ? "a row of another process, or " : "";
         culprit += "all rows together";
         for (const std::uint64_t row : rows) {
@@ -389,7 +445,8 @@ private:
             culprit = prepared->ids.front();
             break;
         }
-        if (state_.step > 0) save();
+        at::Tensor nothing = at::zeros({1});
+        (void)sum(nothing);  // the first to leave ends the job: none does while another is still looking
         const bool loss = !std::isfinite(metrics.loss);
         throw TrainingError({.name = loss ? "loss" : "gradient",
                              .where = "step " + std::to_string(state_.step + 1) + ", " + culprit,
@@ -418,7 +475,7 @@ private:
         if (size > 1) {
             at::Tensor all = at::tensor({static_cast<float>(sums.loss), static_cast<float>(sums.shuffled_loss),
                                          static_cast<float>(sums.correct), static_cast<float>(sums.targets)});
-            communicator_->sum(all);
+            if (!sum(all)) return;
             const float* const at = all.const_data_ptr<float>();
             sums = {.loss = at[0], .shuffled_loss = at[1], .correct = at[2], .targets = at[3]};
         }
@@ -461,11 +518,17 @@ private:
                 Clock::now() - last_checkpoint_ > std::chrono::duration<double>(options_.checkpoint_minutes * 60.0));
     }
 
+    void save_unsaved() {
+        if (saved_at_ != state_.step) save();
+    }
+
     void save() {
         last_checkpoint_ = Clock::now();
         improved_ = false;
+        saved_at_ = state_.step;
         if (!folder_) return;
         parameters_->bind_frozen();
+        report_left_out();
         checkpoint_ = folder_->write_checkpoint(*task_, *parameters_, *optimiser_, state_, options_.keep);
         message("Checkpoint " + checkpoint_.filename().string());
     }
@@ -480,7 +543,8 @@ private:
     std::optional<AdamW> optimiser_;
     std::unique_ptr<TensorBoardWriter> board_;
     RunState state_;
-    std::int64_t steps_ = 0;
+    std::int64_t steps_ = 0, saved_at_ = 0;
+    std::uint64_t left_out_ = 0;
     std::vector<std::uint32_t> order_;
     std::optional<std::uint64_t> epoch_;
     bool wants_stop_ = false, wants_save_ = false, improved_ = false;
@@ -489,7 +553,7 @@ private:
 };
 
 at::Device place_of(const TrainingOptions& options) {
-    const Device device = choose_device(options.device);
+    const Device device = device_of(options);
     return device.kind == Device::Kind::cpu ? at::Device(at::kCPU)
                                             : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(device.index));
 }
@@ -508,7 +572,7 @@ std::string_view name_of(TrainingEnd end) {
 TrainingResult train(const TrainingOptions& options, const fs::path& folder, TrainingObserver& observer,
                      std::stop_token stop) {
     check_training_options(options, "run.json");
-    auto communicator = make_communicator(place_of(options));
+    auto communicator = make_communicator(place_of(options), stop);
     std::optional<RunFolder> run;
     if (communicator->rank() == 0) {
         run.emplace(RunFolder::create(folder));
@@ -529,7 +593,7 @@ TrainingResult resume_training(const fs::path& folder, const std::vector<std::pa
     TrainingOptions options = training_options_from_json(ReadOnlyFile(file).read_all(), file.string());
     for (const auto& [key, value] : changes) set_training_option(options, key, value);
     check_training_options(options, file.string());
-    auto communicator = make_communicator(place_of(options));
+    auto communicator = make_communicator(place_of(options), stop);
     std::optional<RunFolder> run;
     if (communicator->rank() == 0) run.emplace(RunFolder::open(folder));
     return Trainer(options, std::move(communicator), std::move(run), observer, std::move(stop)).run(true, folder);
