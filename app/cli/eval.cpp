@@ -52,7 +52,7 @@ std::unique_ptr<Dataset> open(const EvalArguments& arguments, std::stop_token st
     return make_scenes_dataset({.seed = arguments.scenes_seed,
                                 .count = arguments.limit > 0 ? arguments.limit : 2000,
                                 .what = ScenesDatasetOptions::What::mixed,
-                                .turns = 4,
+                                .turns = 5,
                                 .caption_share = 1.0});
 }
 

@@ -296,6 +296,61 @@ private Q_SLOTS:
         }
     }
 
+    void trains_evaluates_and_exports() {
+        const QString run_folder = path("run");
+        const QStringList start{"train",    "--model",
+                                model_,     "--run",
+                                run_folder, "--json",
+                                "--set",    "data.scenes=true",
+                                "--set",    "validation_samples=4",
+                                "--set",    "sample_pictures=1",
+                                "--dtype",  "fp32",
+                                "--batch",  "2",
+                                "--steps",  "2"};
+        const Outcome trained = run(start);
+        QVERIFY2(trained.exit_code == 0, trained.err);
+        const auto lines = trained.lines();
+        QCOMPARE(lines.size(), std::size_t{4});  // two steps, an evaluation, the end
+        for (const char* key : {"step", "loss", "learning_rate", "grad_norm", "samples_per_s", "eta_s"})
+            QVERIFY2(lines[0].contains(key), key);
+        QVERIFY(lines[2].contains("shuffled_loss"));
+        QCOMPARE(lines[3]["end"].get<std::string>(), std::string("finished"));
+        QCOMPARE(run(start).exit_code, 1);  // a run is never written over
+        const Outcome resumed = run({"train", run_folder, "--resume", "--steps", "3", "--json"});
+        QVERIFY2(resumed.exit_code == 0, resumed.err);
+        QCOMPARE(resumed.lines()[0]["step"].get<int>(), 3);
+
+        const QString exported = path("exported");
+        const Outcome copied = run({"export", run_folder + "/model", "--out", exported});
+        QVERIFY2(copied.exit_code == 0, copied.err);
+        QVERIFY(QFile::exists(exported + "/vision/model.safetensors"));
+        const QString predictions = path("predictions.jsonl");
+        const Outcome scored = run({"eval", "--model", exported, "--scenes", "--limit", "3", "--json", "--max-tokens",
+                                    "4", "--predictions", predictions});
+        QVERIFY2(scored.exit_code == 0, scored.err);
+        std::set<std::string> metrics;
+        for (const json& line : scored.lines()) metrics.insert(line["metric"]);
+        QCOMPARE(metrics, (std::set<std::string>{"bleu4", "cider", "exact_match", "rouge_l"}));
+        QCOMPARE(scored.lines()[0]["split"].get<std::string>(), std::string("captions"));
+        QCOMPARE(scored.lines()[0]["n"].get<int>(), 3);
+        QCOMPARE(contents(predictions).count('\n'), 15);  // a caption and four questions each
+        QCOMPARE(run({"eval", "--model", exported}).exit_code, 2);
+    }
+
+    void training_options_are_checked() {
+        const QStringList begin{"train", "--run", path("never"), "--model", model_};
+        const Outcome unknown = run(begin + QStringList{"--set", "colour=red"});
+        QCOMPARE(unknown.exit_code, 1);
+        QVERIFY2(unknown.err.contains("colour"), unknown.err);
+        const Outcome range = run(begin + QStringList{"--set", "data.scenes=true", "--set", "batch=0"});
+        QCOMPARE(range.exit_code, 1);
+        QVERIFY2(range.err.contains("batch"), range.err);
+        const Outcome nothing = run(begin);
+        QVERIFY2(nothing.exit_code == 1 && nothing.err.contains("data.path"), nothing.err);
+        QVERIFY(!QFile::exists(path("never")));
+        QCOMPARE(run({"train", path("never"), "--resume"}).exit_code, 1);
+    }
+
     void interrupting_stops_with_130_and_leaves_nothing_half_done() {
         const QString target = path("interrupted.png");
         QVERIFY(QFile::copy(picture_, target));
