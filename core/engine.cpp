@@ -143,6 +143,7 @@ std::optional<ModelSummary> Engine::load(const std::filesystem::path& model_fold
     summary.estimated_bytes = estimate.total();
     summary.image_size = static_cast<int>(vision.image_size);
     summary.patches_per_picture = static_cast<int>(vision.num_patches());
+    summary.about = folder.about;
     summary.presets.assign(folder.presets.begin(), folder.presets.end());
     summary.warnings = impl_->model->preprocess().warnings;
     summary.load_ms = watch.lap();

@@ -31,6 +31,7 @@ struct LoadOptions {
 // What was loaded, for people to read.
 struct ModelSummary {
     std::string name;
+    std::string about;  // what the model can and cannot do, as its folder says; may be empty
     Device device;
     DType dtype = DType::float32;
     int threads = 0;

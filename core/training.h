@@ -115,6 +115,10 @@ struct EvaluationMetrics {
     std::vector<std::pair<std::string, std::string>> samples;  // picture key, caption
 };
 
+// The lines of metrics.jsonl.
+std::string to_json(const StepMetrics& metrics);
+std::string to_json(const EvaluationMetrics& metrics);
+
 // Called on the thread that trains, of the first process only.
 class TrainingObserver {
 public:

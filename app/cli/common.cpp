@@ -96,12 +96,12 @@ LoadOptions ModelFlags::load_options() const {
 
 fs::path ModelFlags::model_folder() const {
     if (!model.empty()) return model;
-    const fs::path built_in = fs::path(VITRINE_RESOURCES) / "demo";
+    const fs::path built_in = fs::path(VITRINE_RESOURCES) / "demo" / "model";
     if (fs::exists(built_in / "vitrine.json")) return built_in;
     throw InputError(
         {.name = "--model",
          .expected = "a model folder",
-         .found = "none, and no model is built in yet",
+         .found = "none, and the built-in one is not where it should be: " + built_in.string(),
          .advice = "Make one with random weights to try things out: vitrine-cli init --shape demo --out DIR."});
 }
 
@@ -212,6 +212,7 @@ void print_summary(const ModelSummary& summary, std::ostream& out) {
         << fixed(static_cast<double>(summary.language_parameters) / 1e6, 2) << " M parameters; "
         << name_of(summary.dtype) << " on " << name_of(summary.device) << ", " << summary.threads
         << " thread(s), weights " << size_text(summary.weight_bytes) << '\n';
+    if (!summary.about.empty()) out << printable(summary.about) << '\n';
 }
 
 }  // namespace vitrine::cli

@@ -130,8 +130,8 @@ private:
             if (picture) question.pictures.push_back(picture);
             const std::vector<Message> messages{question};
             const GenerationResult result = session_.generate(messages, options_, silent_);
-            const bool is_question = arguments_.scenes ? scenes::kind_of(item.prompt).has_value()
-                                                       : ends_as_question(item.prompt);
+            const bool is_question =
+                arguments_.scenes ? scenes::kind_of(item.prompt).has_value() : ends_as_question(item.prompt);
             metrics_.add({.candidate = result.text,
                           .references = item.references,
                           .question = is_question,

@@ -37,22 +37,7 @@ public:
         std::cerr << printable(std::string(text)) << '\n';
     }
     void on_step(const StepMetrics& metrics) override {
-        if (json_) {
-            print_line({{"step", metrics.step},
-                        {"loss", metrics.loss},
-                        {"loss_ema", metrics.loss_ema},
-                        {"learning_rate", metrics.learning_rate},
-                        {"grad_norm", metrics.grad_norm},
-                        {"samples", metrics.samples},
-                        {"samples_per_s", metrics.samples_per_s},
-                        {"tokens_per_s", metrics.tokens_per_s},
-                        {"data_s", metrics.data_s},
-                        {"vision_s", metrics.vision_s},
-                        {"language_s", metrics.language_s},
-                        {"optimiser_s", metrics.optimiser_s},
-                        {"eta_s", metrics.eta_s},
-                        {"peak_bytes", metrics.peak_bytes}});
-        }
+        if (json_) std::cout << to_json(metrics) << std::endl;
         const bool due = terminal_ || metrics.step == metrics.steps || metrics.elapsed_s - last_ > 15.0;
         if (!due) return;
         last_ = metrics.elapsed_s;
@@ -64,12 +49,7 @@ public:
         shown_ = terminal_;
     }
     void on_evaluation(const EvaluationMetrics& metrics) override {
-        if (json_)
-            print_line({{"step", metrics.step},
-                        {"validation_loss", metrics.loss},
-                        {"shuffled_loss", metrics.shuffled_loss},
-                        {"accuracy", metrics.accuracy},
-                        {"best", metrics.best}});
+        if (json_) std::cout << to_json(metrics) << std::endl;
         clear();
         std::cerr << "step " << metrics.step << "  validation " << fixed(metrics.loss, 4) << "  with other pictures "
                   << fixed(metrics.shuffled_loss, 4) << "  accuracy " << fixed(100.0 * metrics.accuracy, 1) << " %"

@@ -53,6 +53,7 @@ void write_model_folder(const fs::path& folder, VisionLanguageModel& model, cons
                         DType tower_dtype, const std::string& training) {
     const ModelFolder& source = model.folder();
     ordered_json parts{{"name", source.name}};
+    if (!source.about.empty()) parts["about"] = source.about;
     const auto tower = [&](const char* name, bool changed, const fs::path& from, const ParameterList& parameters) {
         parts[name] = changed ? std::string(name) : fs::absolute(from).lexically_normal().string();
         if (changed) write_checkpoint(from, folder / name, parameters, tower_dtype);

@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -163,13 +164,17 @@ RunFolder RunFolder::create(const fs::path& folder) {
 RunFolder RunFolder::open(const fs::path& folder) {
     if (!fs::exists(folder / "run.json"))
         fail(folder, "a run, with its run.json", "none", "Start one without --resume first.");
-    return RunFolder(folder);
+    RunFolder run(folder);
+    std::error_code error;  // what a killed process was writing
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder / "checkpoints", error))
+        if (entry.path().extension() == ".part") fs::remove_all(entry.path(), error);
+    return run;
 }
 
 void RunFolder::write_options(const TrainingOptions& options, std::uint64_t fingerprint) {
     ordered_json json = ordered_json::parse(vitrine::to_json(options));
     json["_program"] = "vitrine " VITRINE_VERSION;
-    json["_data_fingerprint"] = fingerprint;
+    if (fingerprint != 0) json["_data_fingerprint"] = fingerprint;
     write_text(path_ / "run.json", json.dump(2) + "\n");
 }
 
@@ -213,6 +218,20 @@ RunFolder::Wish RunFolder::wish() {
     return wish;
 }
 
+void RunFolder::write_skipped(const SkipReport& report) {
+    ordered_json reasons = ordered_json::object();
+    for (const auto& [reason, what] : report.reasons)
+        reasons[reason] = {{"count", what.count}, {"first", what.examples}};
+    write_text(path_ / "skipped.json", reasons.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+void RunFolder::write_left_out(const SkipReport& report) {
+    ordered_json reasons = ordered_json::object();
+    for (const auto& [reason, what] : report.reasons)
+        reasons[reason] = {{"count", what.count}, {"first", what.examples}};
+    write_text(path_ / "left_out.json", reasons.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
 void RunFolder::write_samples(std::int64_t step, const std::vector<std::pair<std::string, std::string>>& captions) {
     ordered_json list = ordered_json::array();
     for (const auto& [picture, caption] : captions) list.push_back({{"picture", picture}, {"caption", caption}});
@@ -239,8 +258,13 @@ fs::path RunFolder::write_checkpoint(TrainingTask& task, const FlatParameters& p
         ordered_json progress = to_json(state);
         progress["optimiser_steps"] = optimiser.steps;
         write_safetensors(part / "state", tensors, {{"progress", progress.dump()}});
-        fs::remove_all(place, error);  // a run that was resumed before this step comes here again
-        fs::rename(part, place);
+        // A run that was resumed before this step comes here again. At no moment is there neither the old nor the new.
+        if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
+            fs::remove_all(part, error);
+        } else {
+            fs::remove_all(place, error);
+            fs::rename(part, place);
+        }
     } catch (const fs::filesystem_error& fault) {
         fs::remove_all(part, error);
         fail(place, "a folder that can be written", fault.code().message());

@@ -31,28 +31,6 @@ constexpr double kEmaDecay = 0.98;
 // What travels behind the gradient in the one sum of a step.
 enum Slot : std::int64_t { slot_loss, slot_targets, slot_tokens, slot_samples, slot_stop, slot_save, slots };
 
-ordered_json to_json(const StepMetrics& metrics) {
-    return {{"step", metrics.step},
-            {"steps", metrics.steps},
-            {"loss", metrics.loss},
-            {"loss_ema", metrics.loss_ema},
-            {"learning_rate", metrics.learning_rate},
-            {"grad_norm", metrics.grad_norm},
-            {"clipped_share", metrics.clipped_share},
-            {"tokens", metrics.tokens},
-            {"samples", metrics.samples},
-            {"tokens_per_s", metrics.tokens_per_s},
-            {"samples_per_s", metrics.samples_per_s},
-            {"data_s", metrics.data_s},
-            {"vision_s", metrics.vision_s},
-            {"language_s", metrics.language_s},
-            {"optimiser_s", metrics.optimiser_s},
-            {"elapsed_s", metrics.elapsed_s},
-            {"eta_s", metrics.eta_s},
-            {"resident_bytes", metrics.resident_bytes},
-            {"peak_bytes", metrics.peak_bytes}};
-}
-
 // Of several processes on a host each has a GPU of its own, unless one is named.
 Device device_of(const TrainingOptions& options) {
     const Device device = choose_device(options.device);
@@ -109,7 +87,9 @@ private:
         message("Training " + std::to_string(parameters_->size()) + " numbers (" + options_.trainable + "), steps " +
                 std::to_string(state_.step) + " to " + std::to_string(steps_) + ", batch " +
                 std::to_string(options_.batch) + ", " + std::to_string(communicator_->size()) + " process(es)");
+        if (const std::string remark = communicator_->remark(); !remark.empty()) message(remark);
         left_out_ = task_->skipped().total();  // said when the data was opened
+        if (folder_) folder_->write_left_out(task_->skipped());
         open_board();
 
         last_checkpoint_ = Clock::now();
@@ -387,6 +367,7 @@ private:
         const SkipReport& report = task_->skipped();
         if (report.total() == left_out_) return;
         left_out_ = report.total();
+        if (folder_) folder_->write_left_out(report);
         message("Rows left out so far: " + std::to_string(left_out_));
         for (const auto& [reason, what] : report.reasons)
             message("  left out, " + reason + ": " + std::to_string(what.count) + ", first " +
@@ -411,7 +392,7 @@ private:
         metrics.resident_bytes = resident_bytes();
         metrics.peak_bytes = peak_resident_bytes();
         if (!folder_) return;
-        folder_->append_metrics(to_json(metrics).dump());
+        folder_->append_metrics(to_json(metrics));
         const std::array<TensorBoardWriter::Scalar, 6> scalars{{{"loss/train", metrics.loss},
                                                                 {"loss/train_ema", metrics.loss_ema},
                                                                 {"optimiser/learning_rate", metrics.learning_rate},
@@ -494,12 +475,7 @@ private:
         improved_ = metrics.best;
         if (!folder_) return;
         metrics.samples = task_->sample_captions(stop_);
-        folder_->append_metrics(ordered_json{
-            {"step", metrics.step},
-            {"validation_loss", metrics.loss},
-            {"shuffled_loss", metrics.shuffled_loss},
-            {"accuracy", metrics.accuracy},
-            {"best", metrics.best}}.dump());
+        folder_->append_metrics(to_json(metrics));
         if (!metrics.samples.empty()) folder_->write_samples(state_.step, metrics.samples);
         const std::array<TensorBoardWriter::Scalar, 3> scalars{{{"loss/validation", metrics.loss},
                                                                 {"loss/shuffled", metrics.shuffled_loss},
@@ -529,6 +505,7 @@ private:
         if (!folder_) return;
         parameters_->bind_frozen();
         report_left_out();
+        folder_->write_skipped(task_->skipped());
         checkpoint_ = folder_->write_checkpoint(*task_, *parameters_, *optimiser_, state_, options_.keep);
         message("Checkpoint " + checkpoint_.filename().string());
     }
@@ -559,6 +536,38 @@ at::Device place_of(const TrainingOptions& options) {
 }
 
 }  // namespace
+
+std::string to_json(const StepMetrics& metrics) {
+    const ordered_json json{{"step", metrics.step},
+                            {"steps", metrics.steps},
+                            {"loss", metrics.loss},
+                            {"loss_ema", metrics.loss_ema},
+                            {"learning_rate", metrics.learning_rate},
+                            {"grad_norm", metrics.grad_norm},
+                            {"clipped_share", metrics.clipped_share},
+                            {"tokens", metrics.tokens},
+                            {"samples", metrics.samples},
+                            {"tokens_per_s", metrics.tokens_per_s},
+                            {"samples_per_s", metrics.samples_per_s},
+                            {"data_s", metrics.data_s},
+                            {"vision_s", metrics.vision_s},
+                            {"language_s", metrics.language_s},
+                            {"optimiser_s", metrics.optimiser_s},
+                            {"elapsed_s", metrics.elapsed_s},
+                            {"eta_s", metrics.eta_s},
+                            {"resident_bytes", metrics.resident_bytes},
+                            {"peak_bytes", metrics.peak_bytes}};
+    return json.dump();
+}
+
+std::string to_json(const EvaluationMetrics& metrics) {
+    const ordered_json json{{"step", metrics.step},
+                            {"validation_loss", metrics.loss},
+                            {"shuffled_loss", metrics.shuffled_loss},
+                            {"accuracy", metrics.accuracy},
+                            {"best", metrics.best}};
+    return json.dump();
+}
 
 std::string_view name_of(TrainingEnd end) {
     switch (end) {

@@ -81,6 +81,7 @@ struct ModelFolder {
     std::filesystem::path language;
     std::filesystem::path projector;  // safetensors file with fc1.*, fc2.*
     std::map<std::string, std::string> presets;  // name -> prompt; "caption" is always there
+    std::string about;                // what the model can and cannot do, for people; may be empty
     std::string training;             // JSON text: who trained the projector on what; may be empty
 
     // A part is a folder relative to vitrine.json, an absolute folder, or a hub id ("Qwen/Qwen3-0.6B") resolved in the

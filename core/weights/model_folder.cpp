@@ -152,6 +152,10 @@ ModelFolder ModelFolder::open(const fs::path& folder) {
     out.language = resolve_checkpoint(where, "language", string_at(object, "language", where));
     out.projector = resolve_projector(where, string_at(object, "projector", where));
     out.presets = read_presets(object, where);
+    if (const auto found = object.find("about"); found != object.end() && !found->is_null()) {
+        if (!found->is_string()) fail(where, "about", "a text", shown(*found));
+        out.about = found->get<std::string>();
+    }
     if (const auto found = object.find("training"); found != object.end() && !found->is_null()) {
         out.training = found->dump();
     }
