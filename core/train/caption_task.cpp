@@ -12,7 +12,10 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
+#include <set>
+#include <tuple>
 
 namespace vitrine {
 namespace {
@@ -99,7 +102,8 @@ public:
              ++row) {
             std::vector<Candidate> candidate(1);
             candidate[0].dataset = &dataset;
-            read(data_.validation_index(row), candidate[0]);
+            candidate[0].index = data_.validation_index(row);
+            read(candidate[0]);
             const Sample& sample = candidate[0].sample;
             if (sample.picture.empty() || !candidate[0].reason.empty()) continue;
             at::Tensor features;
@@ -150,6 +154,8 @@ private:
         tower.add(std::as_bytes(std::span(preprocess.mean)));
         tower.add(std::as_bytes(std::span(preprocess.std)));
         const SiglipConfig& vision = model_.vision().config();
+        const std::array<std::int64_t, 3> sizes{vision.image_size, vision.patch_size, vision.num_attention_heads};
+        tower.add(std::as_bytes(std::span(sizes)));
         cache_ = std::make_unique<FeatureCache>(options_.cache.empty() ? default_cache_folder() : options_.cache, tower,
                                                 vision.num_patches(), vision.hidden_size);
         const std::uint64_t pictures = data_.training_rows() + data_.validation_rows();
@@ -161,6 +167,7 @@ private:
     // One row on its way: what is known of it so far.
     struct Candidate {
         const Dataset* dataset = nullptr;
+        std::uint64_t index = 0;
         Sample sample;
         TrainingRow row;
         ContentKey key;
@@ -174,14 +181,14 @@ private:
                                                StepTimes& times) {
         StepTimer timer;
         std::vector<Candidate> candidates(places.size());
-        kernels::parallel_for(0, static_cast<std::int64_t>(places.size()), 1,
-                              [&](std::int64_t begin, std::int64_t end) {
-                                  for (std::int64_t i = begin; i < end; ++i) {
-                                      Candidate& candidate = candidates[static_cast<std::size_t>(i)];
-                                      candidate.dataset = places[static_cast<std::size_t>(i)].first;
-                                      read(places[static_cast<std::size_t>(i)].second, candidate);
-                                  }
-                              });
+        kernels::parallel_for(
+            0, static_cast<std::int64_t>(places.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                    Candidate& candidate = candidates[static_cast<std::size_t>(i)];
+                    std::tie(candidate.dataset, candidate.index) = places[static_cast<std::size_t>(i)];
+                    read(candidate);
+                }
+            });
         times.data += timer.lap();
         if (!trained_.vision) look(candidates);
         times.vision += timer.lap();
@@ -191,7 +198,8 @@ private:
         std::vector<at::Tensor> features, pixels;
         for (Candidate& candidate : candidates) {
             if (!candidate.reason.empty()) {
-                report_.add(candidate.reason, candidate.sample.id + ": " + candidate.fault);
+                if (left_out_.emplace(candidate.dataset, candidate.index).second)  // once, not in every epoch
+                    report_.add(candidate.reason, candidate.sample.id + ": " + candidate.fault);
                 continue;
             }
             if (candidate.features.defined())
@@ -217,8 +225,8 @@ private:
     }
 
     // Ids, and the picture's features from the cache or its pixels. Runs on several threads.
-    void read(std::uint64_t index, Candidate& candidate) {
-        candidate.sample = candidate.dataset->sample(index);
+    void read(Candidate& candidate) {
+        candidate.sample = candidate.dataset->sample(candidate.index);
         Sample& sample = candidate.sample;
         try {
             if (!sample.picture.empty()) add_placeholder(sample.messages);
@@ -235,15 +243,15 @@ private:
             return;
         }
         if (sample.picture.empty()) return;
-        if (cache_) {
-            candidate.key.add(candidate.dataset->picture_identity(sample.picture));
-            const std::lock_guard lock(cache_mutex_);
-            if (auto found = cache_->find(candidate.key)) {
-                candidate.features = std::move(*found);
-                return;
-            }
-        }
         try {
+            if (cache_) {
+                candidate.key.add(candidate.dataset->picture_identity(sample.picture));
+                const std::lock_guard lock(cache_mutex_);
+                if (auto found = cache_->find(candidate.key)) {
+                    candidate.features = std::move(*found);
+                    return;
+                }
+            }
             std::vector<float> values = pixel_values(candidate.dataset->picture(sample.picture), model_.preprocess());
             const std::int64_t side = model_.vision().config().image_size;
             candidate.pixels = at::from_blob(values.data(), {3, side, side}, at::kFloat).clone();
@@ -346,6 +354,7 @@ private:
     at::Device device_;
     TrainedParts trained_;
     SkipReport report_;
+    std::set<std::pair<const Dataset*, std::uint64_t>> left_out_;
     std::unique_ptr<FeatureCache> cache_;
     std::mutex cache_mutex_;
 };

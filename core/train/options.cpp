@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <set>
@@ -34,7 +35,10 @@ struct AtLeast {
             return false;
     }
     std::string text() const {
-        const auto number = [](double value) { return ordered_json(value).dump(); };
+        const auto number = [](double value) {
+            const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+            return whole ? std::to_string(static_cast<std::int64_t>(value)) : ordered_json(value).dump();
+        };
         return most < 1e300 ? number(least) + " to " + number(most) : "at least " + number(least);
     }
 };
