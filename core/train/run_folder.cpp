@@ -225,13 +225,6 @@ void RunFolder::write_skipped(const SkipReport& report) {
     write_text(path_ / "skipped.json", reasons.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
-void RunFolder::write_left_out(const SkipReport& report) {
-    ordered_json reasons = ordered_json::object();
-    for (const auto& [reason, what] : report.reasons)
-        reasons[reason] = {{"count", what.count}, {"first", what.examples}};
-    write_text(path_ / "left_out.json", reasons.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
-}
-
 void RunFolder::write_samples(std::int64_t step, const std::vector<std::pair<std::string, std::string>>& captions) {
     ordered_json list = ordered_json::array();
     for (const auto& [picture, caption] : captions) list.push_back({{"picture", picture}, {"caption", caption}});

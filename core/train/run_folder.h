@@ -32,7 +32,6 @@ struct RunState {
 //   control         written by the watcher: one word, "pause", "run", "save" or "stop"
 //   skipped.json    rows that were left out: how many for each reason, and the first of them
 //   samples/        step-N.json: captions of the fixed pictures
-//   left_out.json   the rows that could not be used, counted and listed by reason
 //   checkpoints/    step-N/: a model folder, with `state` to resume from
 //   model           link to the best checkpoint, or to the last where nothing is validated
 // Every file is written whole or not at all, but for the ends of metrics.jsonl and log.txt. One process writes; a
@@ -57,7 +56,6 @@ public:
     void status(std::string_view state, const RunState& run, std::int64_t steps, std::string_view reason = {});
     Wish wish();  // what the watcher asks for; "save" and "stop" are asked once
     void write_skipped(const SkipReport& report);
-    void write_left_out(const SkipReport& report);
     void write_samples(std::int64_t step, const std::vector<std::pair<std::string, std::string>>& captions);
 
     // Makes checkpoints/step-N, points `model` at the right one, removes what `keep` does not cover. When the disk is

@@ -89,7 +89,7 @@ private:
                 std::to_string(options_.batch) + ", " + std::to_string(communicator_->size()) + " process(es)");
         if (const std::string remark = communicator_->remark(); !remark.empty()) message(remark);
         left_out_ = task_->skipped().total();  // said when the data was opened
-        if (folder_) folder_->write_left_out(task_->skipped());
+        if (folder_) folder_->write_skipped(task_->skipped());
         open_board();
 
         last_checkpoint_ = Clock::now();
@@ -367,7 +367,7 @@ private:
         const SkipReport& report = task_->skipped();
         if (report.total() == left_out_) return;
         left_out_ = report.total();
-        if (folder_) folder_->write_left_out(report);
+        if (folder_) folder_->write_skipped(report);
         message("Rows left out so far: " + std::to_string(left_out_));
         for (const auto& [reason, what] : report.reasons)
             message("  left out, " + reason + ": " + std::to_string(what.count) + ", first " +
@@ -505,7 +505,6 @@ private:
         if (!folder_) return;
         parameters_->bind_frozen();
         report_left_out();
-        folder_->write_skipped(task_->skipped());
         checkpoint_ = folder_->write_checkpoint(*task_, *parameters_, *optimiser_, state_, options_.keep);
         message("Checkpoint " + checkpoint_.filename().string());
     }
