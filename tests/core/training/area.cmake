@@ -1,0 +1,3 @@
+vitrine_reference(training make_training.py)
+vitrine_test(training LABELS core FIXTURES reference_training TIMEOUT 600)
+add_dependencies(test_training vitrine-cli)
