@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <stop_token>
+#include <string>
 
 namespace vitrine {
 
@@ -15,6 +16,7 @@ public:
     virtual ~Communicator() = default;
     virtual int rank() const = 0;
     virtual int size() const = 0;
+    virtual std::string remark() const { return {}; }  // what people should know about how the processes were started
     // Adds up `values` (fp32, contiguous) over all processes, in place, in the same order everywhere and in every run
     // of as many processes. Every process must call it. False, at once from then on, when a stop was asked for and the
     // others did not come in time; throws TrainingError when one of them is gone. Either way `values` are then

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 namespace vitrine {
 namespace {
 
+constexpr char kKillTimeout[] = "OMPI_MCA_odls_base_sigkill_timeout";  // how Open MPI hands its --mca on
 constexpr std::int64_t kPiece = 1 << 24;  // numbers at a time: MPI counts in int, and buffers as much again
 
 // Who a process is, so that others on its host can see whether it lives.
@@ -30,6 +32,15 @@ Identity identity() {
     std::error_code ignored;
     host += std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
     return {std::hash<std::string>{}(host), getpid()};
+}
+
+bool is_dead(pid_t process) {
+    if (kill(process, 0) != 0) return errno == ESRCH;
+    // Dead it may still have a number, until its parent takes note.
+    std::string stat;  // "id (name) state ..."
+    std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), stat);
+    const std::size_t name_end = stat.rfind(')');
+    return name_end != std::string::npos && stat.compare(name_end, 3, ") Z") == 0;
 }
 
 std::string text_of(int code) {
@@ -61,12 +72,19 @@ public:
         if (code != MPI_SUCCESS) fail(text_of(code));
     }
 
+    // Finalizing waits for the others. Where that may be in vain this process just ends, and its launcher ends them.
     ~Mpi() override {
-        if (whole_ && std::uncaught_exceptions() == 0) MPI_Finalize();
+        if (whole_ && met_ && std::uncaught_exceptions() == 0) MPI_Finalize();
     }
 
     int rank() const override { return request_.rank; }
     int size() const override { return request_.size; }
+
+    std::string remark() const override {
+        if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr || std::getenv(kKillTimeout) != nullptr) return {};
+        return "mpirun kills all processes a second after it told them to stop. Where a step takes longer, its --mca "
+               "odls_base_sigkill_timeout 10 gives them the time to save the last step.";
+    }
 
     // Open MPI sums along a fixed schedule that depends on the counts alone, and sends the same bits to everyone.
     bool sum(at::Tensor values) override {
@@ -78,6 +96,7 @@ public:
             if (!sum_piece(here, here.data_ptr<float>() + first, count)) return false;
         }
         if (!here.is_same(values)) values.copy_(here);
+        met_ = true;
         return true;
     }
 
@@ -106,7 +125,7 @@ private:
         const auto rank = static_cast<std::size_t>(request_.rank);
         for (std::size_t i = 0; i < processes_.size(); ++i) {
             const auto process = static_cast<pid_t>(processes_[i].process);
-            if (i != rank && processes_[i].host == processes_[rank].host && kill(process, 0) != 0 && errno == ESRCH)
+            if (i != rank && processes_[i].host == processes_[rank].host && is_dead(process))
                 return "process " + std::to_string(i) + " (id " + std::to_string(process) + ") is gone";
         }
         return {};
@@ -124,6 +143,7 @@ private:
     PlugInRequest request_;
     std::vector<Identity> processes_;
     bool whole_ = true;  // all are there, as far as this one knows
+    bool met_ = false;   // and came to a sum
 };
 
 }  // namespace
