@@ -1,2 +1,2 @@
-vitrine_test(distributed LABELS core TIMEOUT 600)
+vitrine_test(distributed LABELS core slow TIMEOUT 600)
 add_dependencies(test_distributed vitrine-cli)
