@@ -204,8 +204,7 @@ private Q_SLOTS:
         const nlohmann::json skipped = test::read_json(run / "skipped.json");
         QCOMPARE(skipped.size(), std::size_t{5});
         QCOMPARE(skipped["broken picture"]["count"], 2);
-        QVERIFY(has(skipped["broken picture"].dump(), "cut.png") &&
-                has(skipped["broken picture"].dump(), "noise.png"));
+        QVERIFY(has(skipped["broken picture"].dump(), "cut.png") && has(skipped["broken picture"].dump(), "noise.png"));
         QVERIFY2(has(recorder.messages, "longer than max_length"), recorder.messages.c_str());
     }
 
