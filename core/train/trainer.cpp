@@ -11,6 +11,8 @@
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
+
+#include <malloc.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -27,6 +29,7 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr double kEmaDecay = 0.98;
+constexpr int kKeptAllocation = 1 << 30;  // bytes
 
 // What travels behind the gradient in the one sum of a step.
 enum Slot : std::int64_t { slot_loss, slot_targets, slot_tokens, slot_samples, slot_stop, slot_save, slots };
@@ -92,6 +95,10 @@ private:
         if (folder_) folder_->write_skipped(task_->skipped());
         open_board();
 
+        // Every step allocates the same large tensors: handing their pages back in between costs more than the sums on
+        // them.
+        ::mallopt(M_MMAP_THRESHOLD, kKeptAllocation);
+        ::mallopt(M_TRIM_THRESHOLD, kKeptAllocation);
         last_checkpoint_ = Clock::now();
         TrainingEnd end = TrainingEnd::finished;
         while (state_.step < steps_) {
