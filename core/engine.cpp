@@ -126,11 +126,8 @@ std::optional<ModelSummary> Engine::load(const std::filesystem::path& model_fold
     refuse_if_too_large(estimate, folder, language, vision, summary.dtype, summary.device, summary.context);
 
     const c10::InferenceMode inference;
-    const at::Device device = summary.device.kind == Device::Kind::cpu
-                                  ? at::Device(at::kCPU)
-                                  : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(summary.device.index));
     impl_->model = VisionLanguageModel::load(
-        folder, {scalar_type(summary.dtype), device},
+        folder, {scalar_type(summary.dtype), torch_device(summary.device)},
         [&](std::uint64_t done, std::uint64_t total) { observer.on_load_progress(done, total); }, stop);
     if (!impl_->model) return std::nullopt;
 

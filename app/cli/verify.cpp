@@ -44,9 +44,7 @@ int run_verify(const VerifyArguments& arguments) {
     use_threads(arguments.model.threads);
     const Device device = choose_device(arguments.model.device);
     const WeightTarget target{scalar_type(parse_dtype(arguments.model.dtype).value_or(DType::float32)),
-                              device.kind == Device::Kind::cpu
-                                  ? at::Device(at::kCPU)
-                                  : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(device.index))};
+                              torch_device(device)};
     const Verification verification =
         verify(arguments.model.model_folder(), arguments.reference, target,
                [&](const StageComparison& stage) { print_stage(stage, arguments.model.json); });

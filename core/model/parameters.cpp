@@ -156,6 +156,11 @@ void randomise_parameters(const ParameterList& parameters, const WeightTarget& t
     }
 }
 
+at::Device torch_device(const Device& device) {
+    return device.kind == Device::Kind::cpu ? at::Device(at::kCPU)
+                                            : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(device.index));
+}
+
 void save_parameters(const std::filesystem::path& path, const ParameterList& parameters, DType dtype) {
     const char* name = dtype == DType::float32 ? "F32" : dtype == DType::bfloat16 ? "BF16" : "F16";
     std::vector<at::Tensor> tensors;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/device.h"
 #include "core/types.h"
 #include "core/weights/checkpoint.h"
 
@@ -15,6 +16,7 @@
 namespace vitrine {
 
 at::ScalarType scalar_type(DType dtype);
+at::Device torch_device(const Device& device);
 
 // One weight of a module: its name in the checkpoint, the shape the configuration demands, and where the tensor goes.
 // Modules are built empty from a configuration and list their parameters; loading or initialising fills them.

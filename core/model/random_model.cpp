@@ -5,6 +5,7 @@
 #include "core/model/qwen3.h"
 #include "core/model/siglip.h"
 #include "core/text/bpe_trainer.h"
+#include "core/weights/file.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,6 @@
 #include <opencv2/imgproc.hpp>
 
 #include <array>
-#include <fstream>
 
 namespace vitrine {
 namespace {
@@ -152,11 +152,7 @@ ordered_json to_json(const SiglipConfig& config, DType dtype) {
 }
 
 void write_json(const fs::path& path, const ordered_json& json) {
-    std::ofstream stream(path);
-    stream << json.dump(2) << '\n';
-    if (!stream.flush())
-        throw FileError(
-            {.name = "file", .where = path.string(), .expected = "to be writable", .found = "an error while writing"});
+    write_file(path, json.dump(2) + "\n");
 }
 
 // Something to look at: a red circle left of a blue square.
@@ -166,11 +162,7 @@ void draw_sample(const fs::path& path) {
     cv::rectangle(picture, cv::Rect(190, 80, 80, 80), cv::Scalar(200, 90, 30), cv::FILLED);
     std::vector<unsigned char> bytes;
     cv::imencode(".png", picture, bytes);
-    std::ofstream stream(path, std::ios::binary);
-    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!stream.flush())
-        throw FileError(
-            {.name = "file", .where = path.string(), .expected = "to be writable", .found = "an error while writing"});
+    write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace
@@ -224,23 +216,9 @@ ModelShape shape_by_name(std::string_view name) {
 
 void write_random_model(const ModelShape& wanted, DType dtype, std::uint64_t seed, const fs::path& folder,
                         const std::vector<std::string>& texts) {
-    if (fs::exists(folder) && !fs::is_empty(folder)) {
-        throw FileError({.name = "folder",
-                         .where = folder.string(),
-                         .expected = "a new or empty folder",
-                         .found = "files in it",
-                         .advice = "Name another, or remove it first."});
-    }
-    // Made beside its place and renamed, so that a half-written model is never taken for a whole one.
-    const fs::path part = folder.parent_path() / (folder.filename().string() + ".part");
-    try {
-        fs::remove_all(part);
-        fs::create_directories(part / "vision");
-        fs::create_directories(part / "language");
-    } catch (const fs::filesystem_error& error) {
-        throw FileError(
-            {.name = "folder", .where = part.string(), .expected = "to be writable", .found = error.code().message()});
-    }
+    AtomicFolder whole(folder);
+    const fs::path& part = whole.path();
+    for (const char* inner : {"vision", "language"}) fs::create_directory(part / inner);
     ModelShape shape = wanted;
     std::vector<std::pair<std::string, std::string>> merges;
     if (!texts.empty()) {
@@ -275,12 +253,7 @@ void write_random_model(const ModelShape& wanted, DType dtype, std::uint64_t see
                                        {"presets", {{"caption", "Describe this picture."}}},
                                        {"training", {{"note", "random weights, never trained"}, {"seed", seed}}}});
     draw_sample(part / "sample.png");
-    std::error_code error;
-    fs::remove(folder, error);  // empty, if it is there
-    fs::rename(part, folder, error);
-    if (error)
-        throw FileError(
-            {.name = "folder", .where = folder.string(), .expected = "to be writable", .found = error.message()});
+    whole.commit();
 }
 
 }  // namespace vitrine

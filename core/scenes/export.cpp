@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/scenes/language.h"
+#include "core/weights/file.h"
 
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -341,44 +342,12 @@ std::unique_ptr<Writer> make_writer(const ExportOptions& options, const fs::path
     return nullptr;
 }
 
-// Removed with all in it unless it gets its name.
-class PartFolder {
-public:
-    explicit PartFolder(const fs::path& target) : target_(target), path_(target) {
-        path_ += ".part";
-        fs::remove_all(path_);
-        fs::create_directories(path_);
-    }
-    PartFolder(const PartFolder&) = delete;
-    PartFolder& operator=(const PartFolder&) = delete;
-    ~PartFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    const fs::path& path() const { return path_; }
-    void commit() {
-        fs::remove(target_);  // empty, if it is there
-        fs::rename(path_, target_);
-    }
-
-private:
-    fs::path target_;
-    fs::path path_;
-};
-
 void check(const ExportOptions& options) {
     if (options.count == 0) throw OptionError({.name = "--count", .expected = "at least 1", .found = "0"});
     if (options.size < 16 || options.size > 4096)
         throw OptionError({.name = "--size", .expected = "16 to 4096", .found = std::to_string(options.size)});
     if (options.turns < 1 || options.turns > 64)
         throw OptionError({.name = "--turns", .expected = "1 to 64", .found = std::to_string(options.turns)});
-    if (fs::exists(options.folder) && !(fs::is_directory(options.folder) && fs::is_empty(options.folder))) {
-        throw FileError({.name = "folder",
-                         .where = options.folder.string(),
-                         .expected = "a new or empty folder",
-                         .found = fs::is_directory(options.folder) ? "files in it" : "a file",
-                         .advice = "Name another, or remove it first."});
-    }
 }
 
 }  // namespace
@@ -403,21 +372,19 @@ ExportFormat export_format_by_name(std::string_view name) {
 
 bool export_scenes(const ExportOptions& options,
                    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress, std::stop_token stop) {
-    fs::path target = fs::absolute(options.folder).lexically_normal();
-    if (!target.has_filename()) target = target.parent_path();  // "folder/"
     try {
         check(options);
-        PartFolder part(target);
-        const std::unique_ptr<Writer> writer = make_writer(options, part.path());
+        AtomicFolder whole(options.folder);
+        const std::unique_ptr<Writer> writer = make_writer(options, whole.path());
         for (std::uint64_t index = 0; index < options.count; ++index) {
             if (stop.stop_requested()) return false;
             writer->add(make_scene(options.seed, index));
             if (progress) progress(index + 1, options.count);
         }
         writer->finish();
-        part.commit();
+        whole.commit();
     } catch (const fs::filesystem_error& error) {
-        fail(error.path1().empty() ? target : error.path1(), error.code().message());
+        fail(error.path1().empty() ? options.folder : error.path1(), error.code().message());
     }
     return true;
 }

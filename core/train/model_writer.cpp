@@ -12,12 +12,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-void write_text(const fs::path& path, const std::string& text) {
-    AtomicFile file(path);
-    file.write(text);
-    file.commit();
-}
-
 const char* dtype_word(DType dtype) {
     return dtype == DType::float32 ? "float32" : dtype == DType::bfloat16 ? "bfloat16" : "float16";
 }
@@ -43,7 +37,7 @@ void write_checkpoint(const fs::path& from, const fs::path& to, const ParameterL
     nlohmann::json config = read_json_file(from / "config.json");
     config.erase("torch_dtype");
     config["dtype"] = dtype_word(dtype);
-    write_text(to / "config.json", config.dump(2) + "\n");
+    write_file(to / "config.json", config.dump(2) + "\n");
     save_parameters(to / "model.safetensors", parameters, dtype);
 }
 
@@ -64,35 +58,18 @@ void write_model_folder(const fs::path& folder, VisionLanguageModel& model, cons
     parts["projector"] = "projector.safetensors";
     parts["presets"] = source.presets;
     parts["training"] = ordered_json::parse(training);
-    write_text(folder / "vitrine.json", parts.dump(2) + "\n");
+    write_file(folder / "vitrine.json", parts.dump(2) + "\n");
 }
 
 void export_model(const ModelFolder& source, DType dtype, const fs::path& out) {
-    if (fs::exists(out) && !fs::is_empty(out)) {
-        throw FileError({.name = "folder",
-                         .where = out.string(),
-                         .expected = "a new or empty folder",
-                         .found = "files in it",
-                         .advice = "Name another, or remove it first."});
-    }
-    const fs::path part = fs::path(out.lexically_normal().string() + ".part");
-    fs::remove_all(part);
-    std::error_code error;
-    fs::create_directories(part, error);
-    if (error)
-        throw FileError(
-            {.name = "folder", .where = part.string(), .expected = "to be writable", .found = error.message()});
+    AtomicFolder whole(out);
     std::optional<VisionLanguageModel> model = VisionLanguageModel::load(source, {scalar_type(dtype), at::kCPU});
     // The projector alone is read again: it is kept in fp32.
     load_parameters(model->projector_parameters(), Checkpoint::open(source.projector), {at::kFloat, at::kCPU},
                     [](const std::string& name) { return name; });
-    write_model_folder(part, *model, {.vision = true, .projector = true, .language = true}, dtype,
+    write_model_folder(whole.path(), *model, {.vision = true, .projector = true, .language = true}, dtype,
                        source.training.empty() ? "{}" : source.training);
-    fs::remove(out, error);
-    fs::rename(part, out, error);
-    if (error)
-        throw FileError(
-            {.name = "folder", .where = out.string(), .expected = "to be writable", .found = error.message()});
+    whole.commit();
 }
 
 }  // namespace vitrine

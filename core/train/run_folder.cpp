@@ -35,12 +35,6 @@ constexpr std::string_view kStepPrefix = "step-";
         {.name = "run folder", .where = path.string(), .expected = expected, .found = found, .advice = advice});
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-    AtomicFile file(path);
-    file.write(text);
-    file.commit();
-}
-
 // In one write, so that a killed run leaves whole lines; a line cut by an earlier kill is ended first.
 int open_lines(const fs::path& path) {
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -175,7 +169,7 @@ void RunFolder::write_options(const TrainingOptions& options, std::uint64_t fing
     ordered_json json = ordered_json::parse(vitrine::to_json(options));
     json["_program"] = "vitrine " VITRINE_VERSION;
     if (fingerprint != 0) json["_data_fingerprint"] = fingerprint;
-    write_text(path_ / "run.json", json.dump(2) + "\n");
+    write_file(path_ / "run.json", json.dump(2) + "\n");
 }
 
 TrainingOptions RunFolder::read_options() const {
@@ -201,7 +195,7 @@ void RunFolder::log(std::string_view text) {
 void RunFolder::status(std::string_view state, const RunState& run, std::int64_t steps, std::string_view reason) {
     const ordered_json json{{"state", state},    {"pid", ::getpid()},          {"step", run.step}, {"steps", steps},
                             {"time", utc_now()}, {"elapsed_s", run.elapsed_s}, {"reason", reason}};
-    write_text(path_ / "status.json", json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    write_file(path_ / "status.json", json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 RunFolder::Wish RunFolder::wish() {
@@ -222,13 +216,13 @@ void RunFolder::write_skipped(const SkipReport& report) {
     ordered_json reasons = ordered_json::object();
     for (const auto& [reason, what] : report.reasons)
         reasons[reason] = {{"count", what.count}, {"first", what.examples}};
-    write_text(path_ / "skipped.json", reasons.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    write_file(path_ / "skipped.json", reasons.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 void RunFolder::write_samples(std::int64_t step, const std::vector<std::pair<std::string, std::string>>& captions) {
     ordered_json list = ordered_json::array();
     for (const auto& [picture, caption] : captions) list.push_back({{"picture", picture}, {"caption", caption}});
-    write_text(path_ / "samples" / (std::string(kStepPrefix) + std::to_string(step) + ".json"),
+    write_file(path_ / "samples" / (std::string(kStepPrefix) + std::to_string(step) + ".json"),
                list.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 

@@ -161,9 +161,7 @@ std::uint64_t expected_training_bytes(const TrainingOptions& options, const Qwen
 std::optional<LoadedForTraining> load_for_training(const TrainingOptions& options, const TaskMessage& say,
                                                    std::stop_token stop) {
     const Device device = choose_device(options.device);
-    const at::Device place = device.kind == Device::Kind::cpu
-                                 ? at::Device(at::kCPU)
-                                 : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(device.index));
+    const at::Device place = torch_device(device);
     use_threads(options.threads);
     std::optional<TrainingData> data = TrainingData::open(options, say, stop);
     if (!data) return std::nullopt;

@@ -535,12 +535,6 @@ private:
     fs::path checkpoint_;
 };
 
-at::Device place_of(const TrainingOptions& options) {
-    const Device device = device_of(options);
-    return device.kind == Device::Kind::cpu ? at::Device(at::kCPU)
-                                            : at::Device(at::kCUDA, static_cast<at::DeviceIndex>(device.index));
-}
-
 }  // namespace
 
 std::string to_json(const StepMetrics& metrics) {
@@ -587,7 +581,7 @@ std::string_view name_of(TrainingEnd end) {
 TrainingResult train(const TrainingOptions& options, const fs::path& folder, TrainingObserver& observer,
                      std::stop_token stop) {
     check_training_options(options, "run.json");
-    auto communicator = make_communicator(place_of(options), stop);
+    auto communicator = make_communicator(torch_device(device_of(options)), stop);
     std::optional<RunFolder> run;
     if (communicator->rank() == 0) {
         run.emplace(RunFolder::create(folder));
@@ -608,7 +602,7 @@ TrainingResult resume_training(const fs::path& folder, const std::vector<std::pa
     TrainingOptions options = training_options_from_json(ReadOnlyFile(file).read_all(), file.string());
     for (const auto& [key, value] : changes) set_training_option(options, key, value);
     check_training_options(options, file.string());
-    auto communicator = make_communicator(place_of(options), stop);
+    auto communicator = make_communicator(torch_device(device_of(options)), stop);
     std::optional<RunFolder> run;
     if (communicator->rank() == 0) run.emplace(RunFolder::open(folder));
     return Trainer(options, std::move(communicator), std::move(run), observer, std::move(stop)).run(true, folder);

@@ -148,4 +148,40 @@ void AtomicFile::commit() {
     }
 }
 
+void write_file(const fs::path& target, std::string_view text) {
+    AtomicFile file(target);
+    file.write(text);
+    file.commit();
+}
+
+AtomicFolder::AtomicFolder(const fs::path& target) : target_(fs::absolute(target).lexically_normal()) {
+    if (!target_.has_filename()) target_ = target_.parent_path();  // "folder/"
+    std::error_code error;
+    if (fs::exists(target_, error) && !(fs::is_directory(target_, error) && fs::is_empty(target_, error))) {
+        throw FileError({.name = "folder",
+                         .where = target_.string(),
+                         .expected = "a new or empty folder",
+                         .found = fs::is_directory(target_, error) ? "files in it" : "a file",
+                         .advice = "Name another, or remove it first."});
+    }
+    temporary_ = target_;
+    temporary_ += ".part";
+    fs::remove_all(temporary_, error);
+    fs::create_directories(temporary_, error);
+    if (error) fail(temporary_, "make this folder", error.value());
+}
+
+AtomicFolder::~AtomicFolder() {
+    std::error_code ignored;
+    if (!committed_) fs::remove_all(temporary_, ignored);
+}
+
+void AtomicFolder::commit() {
+    std::error_code error;
+    fs::remove(target_, error);  // empty, if it is there
+    fs::rename(temporary_, target_, error);
+    if (error) fail(target_, "give the finished folder its name", error.value());
+    committed_ = true;
+}
+
 }  // namespace vitrine

@@ -28,8 +28,8 @@ private:
     int descriptor_ = -1;
 };
 
-// Written under another name beside the target and renamed by commit(), so that the target is either the old file or the
-// whole new one. Without a commit the destructor removes what was written.
+// Written under another name beside the target and renamed by commit(), so that the target is either the old file or
+// the whole new one. Without a commit the destructor removes what was written.
 class AtomicFile {
 public:
     explicit AtomicFile(std::filesystem::path target);
@@ -45,6 +45,27 @@ private:
     std::filesystem::path target_;
     std::filesystem::path temporary_;
     int descriptor_ = -1;
+};
+
+// One text as a whole file, through AtomicFile.
+void write_file(const std::filesystem::path& target, std::string_view text);
+
+// The same for a folder: filled under another name beside the target, renamed by commit(), removed by the destructor
+// without one. The target must be new or an empty folder.
+class AtomicFolder {
+public:
+    explicit AtomicFolder(const std::filesystem::path& target);
+    AtomicFolder(const AtomicFolder&) = delete;
+    AtomicFolder& operator=(const AtomicFolder&) = delete;
+    ~AtomicFolder();
+
+    const std::filesystem::path& path() const { return temporary_; }  // where to write
+    void commit();
+
+private:
+    std::filesystem::path target_;
+    std::filesystem::path temporary_;
+    bool committed_ = false;
 };
 
 }  // namespace vitrine
