@@ -2,10 +2,9 @@
 #include "core/error.h"
 #include "core/train/communicator.h"
 #include "core/train/optimizer.h"
-#include "core/train/run_folder.h"
+#include "core/train/run_report.h"
 #include "core/train/task.h"
 #include "core/train/task_data.h"
-#include "core/train/tensorboard.h"
 #include "core/training.h"
 #include "core/weights/file.h"
 
@@ -13,7 +12,6 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <malloc.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +22,6 @@
 
 namespace vitrine {
 namespace fs = std::filesystem;
-using nlohmann::ordered_json;
 
 namespace {
 
@@ -48,31 +45,28 @@ public:
             TrainingObserver& observer, std::stop_token stop)
         : options_(options),
           communicator_(std::move(communicator)),
-          folder_(std::move(folder)),
-          observer_(observer),
+          report_(std::move(folder), observer),
           stop_(std::move(stop)) {}
 
     TrainingResult run(bool resume, const fs::path& path) {
         try {
             return run_to_its_end(resume, path);
         } catch (const std::exception& error) {
-            if (folder_) {
-                folder_->log(std::string("Failed: ") + error.what());
-                folder_->status("failed", state_, steps_, error.what());
-            }
+            if (RunFolder* const folder = report_.folder()) folder->log(std::string("Failed: ") + error.what());
+            report_.status("failed", state_, steps_, error.what());
             throw;
         }
     }
 
 private:
     TrainingResult run_to_its_end(bool resume, const fs::path& path) {
-        const auto say = [this](const std::string& text) { message(text); };
-        if (folder_) folder_->status("running", state_, 0, "opening data and model");
+        const auto say = [this](const std::string& text) { report_.message(text); };
+        report_.status("running", state_, 0, "opening data and model");
         TrainingOptions here = options_;
         here.device = name_of(device_of(options_));
         task_ = options_.task == "patches" ? make_patch_task(here, say, stop_) : make_caption_task(here, say, stop_);
         if (!task_) {
-            if (folder_) folder_->status("stopped", state_, 0);
+            report_.status("stopped", state_, 0);
             return {.end = TrainingEnd::stopped, .step = 0, .best_loss = 0.0, .checkpoint = {}};
         }
         if (task_->rows() == 0) throw ConfigError({.name = "data", .expected = "rows to learn from", .found = "none"});
@@ -87,13 +81,11 @@ private:
                 ? options_.steps
                 : static_cast<std::int64_t>(std::ceil(options_.epochs * rows / static_cast<double>(options_.batch)));
         if (!restore(resume, path)) return {.end = TrainingEnd::stopped};
-        message("Training " + std::to_string(parameters_->size()) + " numbers (" + options_.trainable + "), steps " +
-                std::to_string(state_.step) + " to " + std::to_string(steps_) + ", batch " +
-                std::to_string(options_.batch) + ", " + std::to_string(communicator_->size()) + " process(es)");
-        if (const std::string remark = communicator_->remark(); !remark.empty()) message(remark);
-        left_out_ = task_->skipped().total();  // said when the data was opened
-        if (folder_) folder_->write_skipped(task_->skipped());
-        open_board();
+        report_.message("Training " + std::to_string(parameters_->size()) + " numbers (" + options_.trainable +
+                        "), steps " + std::to_string(state_.step) + " to " + std::to_string(steps_) + ", batch " +
+                        std::to_string(options_.batch) + ", " + std::to_string(communicator_->size()) + " process(es)");
+        if (const std::string remark = communicator_->remark(); !remark.empty()) report_.message(remark);
+        report_.opened(task_->skipped());
 
         // Every step allocates the same large tensors: handing their pages back in between costs more than the sums on
         // them.
@@ -119,11 +111,9 @@ private:
             }
         }
         save_unsaved();
-        if (folder_) {
-            folder_->status(end == TrainingEnd::stopped ? "stopped" : "finished", state_, steps_, name_of(end));
-            if (end != TrainingEnd::stopped && board_) board_->end_session(true);
-        }
-        message("Ended at step " + std::to_string(state_.step) + ": " + std::string(name_of(end)));
+        const bool stopped = end == TrainingEnd::stopped;
+        report_.end(stopped ? "stopped" : "finished", state_, steps_, name_of(end), !stopped);
+        report_.message("Ended at step " + std::to_string(state_.step) + ": " + std::string(name_of(end)));
         return {.end = end,
                 .step = state_.step,
                 .best_loss = state_.best_step >= 0 ? state_.best_loss : 0.0,
@@ -136,18 +126,11 @@ private:
         bool save = false;
     };
 
-    void message(const std::string& text) {
-        if (communicator_->rank() != 0) return;
-        if (folder_) folder_->log(text);
-        observer_.on_message(text);
-    }
-
     // The first process reads the checkpoint and hands it round. False: stopped meanwhile.
     bool restore(bool resume, const fs::path& path) {
         if (resume) {
-            RunFolder* reader = folder_ ? &*folder_ : nullptr;
             std::optional<RunState> state;
-            if (reader != nullptr) {
+            if (RunFolder* const reader = report_.folder()) {
                 if (const auto before = reader->read_fingerprint(); before && *before != task_->fingerprint())
                     throw ConfigError({.name = "data",
                                        .where = (path / "run.json").string(),
@@ -157,19 +140,16 @@ private:
                 state = reader->read_checkpoint(*parameters_, *optimiser_);
             }
             if (!broadcast(state)) {
-                if (folder_) folder_->status("stopped", state_, 0);
+                report_.status("stopped", state_, 0);
                 return false;
             }
             if (state) state_ = *state;
             saved_at_ = state_.step;
             if (state) checkpoint_ = path / "checkpoints" / ("step-" + std::to_string(saved_at_));
-            message(state ? "Resumed at step " + std::to_string(state_.step)
-                          : std::string("No whole checkpoint: begun again at step 0"));
+            report_.message(state ? "Resumed at step " + std::to_string(state_.step)
+                                  : std::string("No whole checkpoint: begun again at step 0"));
         }
-        if (!folder_) return true;
-        folder_->write_options(options_, task_->fingerprint());
-        folder_->append_metrics(ordered_json{{"event", resume ? "resume" : "start"}, {"step", state_.step}}.dump());
-        folder_->status("running", state_, steps_);
+        report_.begin(options_, task_->fingerprint(), resume, state_, steps_);
         return true;
     }
 
@@ -203,41 +183,19 @@ private:
         return true;
     }
 
-    void open_board() {
-        if (!folder_) return;
-        if (state_.step > 0) {
-            board_ = std::make_unique<TensorBoardWriter>(folder_->path(), state_.step + 1);
-            return;
-        }
-        board_ = std::make_unique<TensorBoardWriter>(folder_->path());
-        std::map<std::string, TensorBoardWriter::HyperParameter> options;
-        const ordered_json all = ordered_json::parse(vitrine::to_json(options_));
-        for (const auto& item : all.items()) {
-            const ordered_json& value = item.value();
-            if (value.is_boolean())
-                options[item.key()] = value.get<bool>();
-            else if (value.is_number_integer())
-                options[item.key()] = value.get<std::int64_t>();
-            else if (value.is_number())
-                options[item.key()] = value.get<double>();
-            else if (value.is_string())
-                options[item.key()] = value.get<std::string>();
-        }
-        board_->start_session(options, {"loss/train", "loss/validation", "loss/shuffled"});
-    }
-
     void wait_while_paused() {
-        if (!folder_) return;
-        RunFolder::Wish wish = folder_->wish();
+        RunFolder* const folder = report_.folder();
+        if (folder == nullptr) return;
+        RunFolder::Wish wish = folder->wish();
         if (wish == RunFolder::Wish::pause) {
-            folder_->status("paused", state_, steps_);
-            message("Paused at step " + std::to_string(state_.step));
+            report_.status("paused", state_, steps_);
+            report_.message("Paused at step " + std::to_string(state_.step));
             while (wish == RunFolder::Wish::pause && !stop_.stop_requested()) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(100));
-                wish = folder_->wish();
+                wish = folder->wish();
             }
-            folder_->status("running", state_, steps_);
-            message("Going on");
+            report_.status("running", state_, steps_);
+            report_.message("Going on");
         }
         wants_stop_ = wants_stop_ || wish == RunFolder::Wish::stop;
         wants_save_ = wish == RunFolder::Wish::save;
@@ -357,7 +315,7 @@ private:
             static_cast<std::uint64_t>(state_.step + 1) * static_cast<std::uint64_t>(options_.batch);
         const bool enough = looked_at >= std::min(task_->rows(), telling) || state_.step + 1 == steps_;
         if (state_.samples + samples > 0 || !enough) return;
-        report_left_out();
+        report_.left_out(task_->skipped());
         std::string reasons;
         for (const auto& [reason, what] : task_->skipped().reasons)
             reasons += (reasons.empty() ? "" : "; ") + reason + ": " + std::to_string(what.count) +
@@ -367,18 +325,6 @@ private:
                              .expected = "rows that can be used",
                              .found = "none among the first " + std::to_string(std::min(looked_at, task_->rows())) +
                                       " (" + reasons + ")"});
-    }
-
-    // Rows turn out to be broken while the run goes on: said whenever a checkpoint is written.
-    void report_left_out() {
-        const SkipReport& report = task_->skipped();
-        if (report.total() == left_out_) return;
-        left_out_ = report.total();
-        if (folder_) folder_->write_skipped(report);
-        message("Rows left out so far: " + std::to_string(left_out_));
-        for (const auto& [reason, what] : report.reasons)
-            message("  left out, " + reason + ": " + std::to_string(what.count) + ", first " +
-                    (what.examples.empty() ? std::string("unknown") : what.examples.front()));
     }
 
     void report(StepMetrics& metrics, const StepTimes& times, double seconds, std::uint64_t tokens,
@@ -398,20 +344,7 @@ private:
         metrics.eta_s = state_.elapsed_s / steps_done * static_cast<double>(steps_ - state_.step);
         metrics.resident_bytes = resident_bytes();
         metrics.peak_bytes = peak_resident_bytes();
-        if (!folder_) return;
-        folder_->append_metrics(to_json(metrics));
-        const std::array<TensorBoardWriter::Scalar, 6> scalars{{{"loss/train", metrics.loss},
-                                                                {"loss/train_ema", metrics.loss_ema},
-                                                                {"optimiser/learning_rate", metrics.learning_rate},
-                                                                {"optimiser/grad_norm", metrics.grad_norm},
-                                                                {"speed/tokens_per_s", metrics.tokens_per_s},
-                                                                {"speed/samples_per_s", metrics.samples_per_s}}};
-        board_->scalars(state_.step, scalars);
-        if (Clock::now() - last_status_ > std::chrono::seconds(1)) {
-            folder_->status("running", state_, steps_);
-            last_status_ = Clock::now();
-        }
-        observer_.on_step(metrics);
+        report_.step(metrics, state_);
     }
 
     // The weights have not changed yet. Leaves a checkpoint, finds the row by computing each one alone, and ends the
@@ -480,18 +413,9 @@ private:
             state_.best_step = state_.step;
         }
         improved_ = metrics.best;
-        if (!folder_) return;
+        if (report_.folder() == nullptr) return;
         metrics.samples = task_->sample_captions(stop_);
-        folder_->append_metrics(to_json(metrics));
-        if (!metrics.samples.empty()) folder_->write_samples(state_.step, metrics.samples);
-        const std::array<TensorBoardWriter::Scalar, 3> scalars{{{"loss/validation", metrics.loss},
-                                                                {"loss/shuffled", metrics.shuffled_loss},
-                                                                {"accuracy/validation", metrics.accuracy}}};
-        board_->scalars(state_.step, scalars);
-        std::string table = "| picture | caption |\n|---|---|\n";
-        for (const auto& [picture, caption] : metrics.samples) table += "| " + picture + " | " + caption + " |\n";
-        if (!metrics.samples.empty()) board_->text(state_.step, "samples", table);
-        observer_.on_evaluation(metrics);
+        report_.evaluation(metrics);
     }
 
     bool checkpoint_is_due() {
@@ -509,65 +433,31 @@ private:
         last_checkpoint_ = Clock::now();
         improved_ = false;
         saved_at_ = state_.step;
-        if (!folder_) return;
+        RunFolder* const folder = report_.folder();
+        if (folder == nullptr) return;
         parameters_->bind_frozen();
-        report_left_out();
-        checkpoint_ = folder_->write_checkpoint(*task_, *parameters_, *optimiser_, state_, options_.keep);
-        message("Checkpoint " + checkpoint_.filename().string());
+        report_.left_out(task_->skipped());
+        checkpoint_ = folder->write_checkpoint(*task_, *parameters_, *optimiser_, state_, options_.keep);
+        report_.message("Checkpoint " + checkpoint_.filename().string());
     }
 
     TrainingOptions options_;
     std::unique_ptr<Communicator> communicator_;
-    std::optional<RunFolder> folder_;  // of the first process only
-    TrainingObserver& observer_;
+    RunReport report_;
     std::stop_token stop_;
     std::unique_ptr<TrainingTask> task_;
     std::optional<FlatParameters> parameters_;
     std::optional<AdamW> optimiser_;
-    std::unique_ptr<TensorBoardWriter> board_;
     RunState state_;
     std::int64_t steps_ = 0, saved_at_ = 0;
-    std::uint64_t left_out_ = 0;
     std::vector<std::uint32_t> order_;
     std::optional<std::uint64_t> epoch_;
     bool wants_stop_ = false, wants_save_ = false, improved_ = false;
-    Clock::time_point last_checkpoint_, last_status_;
+    Clock::time_point last_checkpoint_;
     fs::path checkpoint_;
 };
 
 }  // namespace
-
-std::string to_json(const StepMetrics& metrics) {
-    const ordered_json json{{"step", metrics.step},
-                            {"steps", metrics.steps},
-                            {"loss", metrics.loss},
-                            {"loss_ema", metrics.loss_ema},
-                            {"learning_rate", metrics.learning_rate},
-                            {"grad_norm", metrics.grad_norm},
-                            {"clipped_share", metrics.clipped_share},
-                            {"tokens", metrics.tokens},
-                            {"samples", metrics.samples},
-                            {"tokens_per_s", metrics.tokens_per_s},
-                            {"samples_per_s", metrics.samples_per_s},
-                            {"data_s", metrics.data_s},
-                            {"vision_s", metrics.vision_s},
-                            {"language_s", metrics.language_s},
-                            {"optimiser_s", metrics.optimiser_s},
-                            {"elapsed_s", metrics.elapsed_s},
-                            {"eta_s", metrics.eta_s},
-                            {"resident_bytes", metrics.resident_bytes},
-                            {"peak_bytes", metrics.peak_bytes}};
-    return json.dump();
-}
-
-std::string to_json(const EvaluationMetrics& metrics) {
-    const ordered_json json{{"step", metrics.step},
-                            {"validation_loss", metrics.loss},
-                            {"shuffled_loss", metrics.shuffled_loss},
-                            {"accuracy", metrics.accuracy},
-                            {"best", metrics.best}};
-    return json.dump();
-}
 
 std::string_view name_of(TrainingEnd end) {
     switch (end) {
