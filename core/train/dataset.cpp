@@ -48,6 +48,14 @@ void SkipReport::note(const std::string& what, const std::string& example) {
     count(notes, what, example);
 }
 
+std::vector<std::string> SkipReport::lines() const {
+    std::vector<std::string> lines;
+    for (const auto& [reason, what] : reasons)
+        lines.push_back(reason + ": " + std::to_string(what.count) +
+                        (what.examples.empty() ? "" : ", first " + what.examples.front()));
+    return lines;
+}
+
 std::uint64_t SkipReport::total() const {
     std::uint64_t sum = 0;
     for (const auto& [reason, entry] : reasons) sum += entry.count;

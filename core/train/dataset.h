@@ -39,7 +39,8 @@ struct SkipReport {
 
     void add(const std::string& reason, const std::string& example);
     void note(const std::string& what, const std::string& example);
-    std::uint64_t total() const;  // left out, notes not among them
+    std::uint64_t total() const;             // left out, notes not among them
+    std::vector<std::string> lines() const;  // for people, one a reason: "missing picture: 3, first llava.json row 18"
 };
 
 enum class DatasetFormat : std::uint8_t {

@@ -90,9 +90,7 @@ void RunReport::left_out(const SkipReport& report) {
     if (!folder_ || report.total() == left_out_) return;
     opened(report);
     message("Rows left out so far: " + std::to_string(left_out_));
-    for (const auto& [reason, what] : report.reasons)
-        message("  left out, " + reason + ": " + std::to_string(what.count) + ", first " +
-                (what.examples.empty() ? std::string("unknown") : what.examples.front()));
+    for (const std::string& line : report.lines()) message("  left out, " + line);
 }
 
 void RunReport::step(const StepMetrics& metrics, const RunState& run) {

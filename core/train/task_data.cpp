@@ -37,9 +37,7 @@ std::shared_ptr<Dataset> open_files(const DataOptions& options, const TaskMessag
     if (!dataset) return nullptr;
     say("Data " + options.path.string() + ": " + dataset->format() + ", " + std::to_string(dataset->size()) +
         " rows, " + std::to_string(dataset->skipped().total()) + " left out");
-    for (const auto& [reason, what] : dataset->skipped().reasons)
-        say("  left out, " + reason + ": " + std::to_string(what.count) + ", first " +
-            (what.examples.empty() ? std::string("unknown") : what.examples.front()));
+    for (const std::string& line : dataset->skipped().lines()) say("  left out, " + line);
     if (dataset->size() == 0)
         throw ConfigError({.name = "data.path",
                            .where = options.path.string(),

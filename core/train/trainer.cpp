@@ -317,9 +317,7 @@ private:
         if (state_.samples + samples > 0 || !enough) return;
         report_.left_out(task_->skipped());
         std::string reasons;
-        for (const auto& [reason, what] : task_->skipped().reasons)
-            reasons += (reasons.empty() ? "" : "; ") + reason + ": " + std::to_string(what.count) +
-                       (what.examples.empty() ? "" : ", first " + what.examples.front());
+        for (const std::string& line : task_->skipped().lines()) reasons += (reasons.empty() ? "" : "; ") + line;
         throw TrainingError({.name = "data",
                              .where = options_.data.path.string(),
                              .expected = "rows that can be used",
