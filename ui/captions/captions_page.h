@@ -3,17 +3,25 @@
 #include "ui/captions/roles.h"
 #include "ui/captions/values.h"
 
-#include <QtWidgets/QWidget>
+#include <QPersistentModelIndex>
+#include <QWidget>
 
 #include <functional>
-#include <memory>
 
 class QAbstractItemModel;
-class QImage;
+class QLabel;
+class QPushButton;
+class QSplitter;
+class QStackedWidget;
+class QVBoxLayout;
 
 namespace vitrine {
 
+class CaptionEditor;
+class PictureList;
 class PictureView;
+class PromptPanel;
+struct Picture;
 
 // The Captions place: list or grid of pictures on the left, the picture in the middle, its caption and the prompt on
 // the right. Lives on the UI thread, shows what it is given and emits wishes; it never opens a file or runs a model. A
@@ -22,42 +30,42 @@ class PictureView;
 // when another picture is selected, the page is hidden or flushEdits() is called.
 class CaptionsPage : public QWidget {
     Q_OBJECT
+
 public:
     explicit CaptionsPage(QWidget* parent = nullptr);
-    ~CaptionsPage() override;
 
     // A flat list model with the roles of roles.h, not owned; may be null. Searching, filtering and sorting are done
     // here, in slices. Rows are best added in blocks of up to about 1,000, and a scattered removal of many rows is best
     // a model reset: the page finds selection and current picture again by path.
     void setModel(QAbstractItemModel* model);
 
-    // Selection. Lists of paths are in the order shown.
+    // Lists of paths are in the order shown.
     void select(const QString& path);
     QString currentPath() const;
     QStringList selectedPaths() const;
     QStringList shownPaths() const;
 
-    // The picture in the middle: the answer to pictureWanted(). Notes are what a person may want to know about the
-    // decoding ("frame 1 of 12").
-    void setPicture(const QString& path, const QImage& picture, const QStringList& notes = {});
+    // The picture in the middle: the answer to pictureWanted().
+    void setPicture(const QString& path, const Picture& picture);
     void setPictureFailed(const QString& path, const QString& reason);
-    PictureView* pictureView() const;
+    PictureView* pictureView() const { return m_view; }
 
     // Captioning. While a caption streams, the editor of that picture shows it read-only; the caption role holds the
-    // final text by the time of endStream(). Nothing streamed is ever announced as an edit.
+    // final text by the time of endStream(), or the old one when it was stopped. Nothing streamed is announced as an
+    // edit.
     void setReady(bool ready, const QString& whyNot = {});  // whether a model is loaded; the reason is shown
     void setProgress(const CaptionProgress& progress);
     void beginStream(const QString& path);
     void appendStream(const QString& path, const QString& piece);
     void endStream(const QString& path);
 
-    // Settings. Setting them emits nothing; the page keeps what it does not show of the generation options.
+    // Setting them emits nothing; the page keeps what it does not show of the generation options.
     void setPresets(const QList<CaptionPreset>& presets);
     void setSettings(const CaptionSettings& settings);
     CaptionSettings settings() const;
 
-    // A line at the foot of the page, with a button when an action is given ("Undo").
-    void showMessage(const QString& text, const QString& actionText = {}, std::function<void()> action = {});
+    // Room at the foot of the page for a line of news with its button (MessageBar); becomes the page's child.
+    void setFoot(QWidget* foot);
 
     void flushEdits();
     void focusSearch();
@@ -77,19 +85,44 @@ Q_SIGNALS:
     // longest side in device pixels.
     void thumbnailsWanted(const QStringList& paths, int edge);
 
+    // The model is expected to answer the caption role with the text when the signal returns; saving may take longer.
     void captionEdited(const QString& path, const QString& text);
-    void captionWanted(const QStringList& paths, CaptionPolicy policy);
+    void captionWanted(const QStringList& paths, vitrine::CaptionPolicy policy);
     void retryWanted(const QStringList& paths);  // failed ones
     void stopWanted();
     void resumeWanted();
     void removeWanted(const QStringList& paths);  // from the list, never from the disk
     void revealWanted(const QString& path);       // in the system's file manager
-    void exportWanted(CaptionExport format, const QStringList& paths);
-    void settingsChanged(const CaptionSettings& settings);
+    void exportWanted(vitrine::CaptionExport format, const QStringList& paths);
+    void settingsChanged(const vitrine::CaptionSettings& settings);
+
+protected:
+    void hideEvent(QHideEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
-    class Private;
-    std::unique_ptr<Private> d;
+    enum class Scope { current, selection, shown };
+
+    QWidget* buildMiddle();
+    void buildShortcuts();
+    void showRow(const QModelIndex& row);
+    void refreshRow();
+    void updateActions();
+    void caption(Scope scope);
+    void captionConfirmed();
+
+    QStackedWidget* m_pages = nullptr;  // the empty state or the place itself
+    QSplitter* m_columns = nullptr;
+    QSplitter* m_right = nullptr;
+    PictureList* m_list = nullptr;
+    PictureView* m_view = nullptr;
+    QLabel* m_about = nullptr;  // size, zoom and notes of the picture
+    CaptionEditor* m_editor = nullptr;
+    PromptPanel* m_prompt = nullptr;
+    QVBoxLayout* m_layout = nullptr;
+    QPersistentModelIndex m_row;
+    CaptionProgress m_progress;
+    bool m_ready = false;
 };
 
 }  // namespace vitrine

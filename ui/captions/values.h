@@ -2,8 +2,8 @@
 
 #include "core/types.h"
 
-#include <QtCore/QList>
-#include <QtCore/QString>
+#include <QList>
+#include <QString>
 
 #include <cstdint>
 
