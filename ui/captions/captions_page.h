@@ -6,18 +6,16 @@
 #include <QPersistentModelIndex>
 #include <QWidget>
 
-#include <functional>
-
 class QAbstractItemModel;
 class QLabel;
 class QPushButton;
 class QSplitter;
 class QStackedWidget;
-class QVBoxLayout;
 
 namespace vitrine {
 
 class CaptionEditor;
+class MessageBar;
 class PictureList;
 class PictureView;
 class PromptPanel;
@@ -64,8 +62,7 @@ public:
     void setSettings(const CaptionSettings& settings);
     CaptionSettings settings() const;
 
-    // Room at the foot of the page for a line of news with its button (MessageBar); becomes the page's child.
-    void setFoot(QWidget* foot);
+    MessageBar* messages() const { return m_messages; }  // the line of news at the foot of the page
 
     void flushEdits();
     void focusSearch();
@@ -119,7 +116,7 @@ private:
     QLabel* m_about = nullptr;  // size, zoom and notes of the picture
     CaptionEditor* m_editor = nullptr;
     PromptPanel* m_prompt = nullptr;
-    QVBoxLayout* m_layout = nullptr;
+    MessageBar* m_messages = nullptr;
     QPersistentModelIndex m_row;
     CaptionProgress m_progress;
     bool m_ready = false;
