@@ -1,7 +1,5 @@
 #include "support/test_main.h"
 
-#include <QCoreApplication>
-
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -13,11 +11,16 @@ std::vector<Factory>& registry() {
     return factories;
 }
 
+std::unique_ptr<QCoreApplication> (*make_application)(int&, char**) = [](int& argc, char** argv) {
+    return std::make_unique<QCoreApplication>(argc, argv);
+};
+
 }  // namespace vitrine::test
 
 int main(int argc, char** argv) {
-    qputenv("QTEST_DISABLE_STACK_DUMP", "1");  // a debugger that attaches itself can take longer than the test's time limit
-    QCoreApplication application(argc, argv);
+    qputenv("QTEST_DISABLE_STACK_DUMP",
+            "1");  // a debugger that attaches itself can take longer than the test's time limit
+    const std::unique_ptr<QCoreApplication> application = vitrine::test::make_application(argc, argv);
     int failures = 0;
     for (const auto& factory : vitrine::test::registry()) {
         const std::unique_ptr<QObject> test(factory());
