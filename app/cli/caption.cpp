@@ -1,5 +1,6 @@
 #include "app/cli/caption_writer.h"
 #include "app/cli/common.h"
+#include "core/captions/prompt.h"
 #include "core/image/decode.h"
 #include "core/weights/safetensors.h"
 
@@ -46,8 +47,11 @@ std::string prompt_for(const CaptionArguments& arguments, const ModelSummary& su
         if (name == arguments.preset) return prompt;
         names += (names.empty() ? "" : ", ") + name;
     }
-    throw OptionError(
-        {.name = "--preset", .expected = "one of the model's presets: " + names, .found = arguments.preset});
+    for (const captions::Preset& preset : captions::presets()) {
+        if (preset.name == arguments.preset) return preset.prompt;
+        if (names.find(preset.name) == names.npos) names += (names.empty() ? "" : ", ") + preset.name;
+    }
+    throw OptionError({.name = "--preset", .expected = "one of these presets: " + names, .found = arguments.preset});
 }
 
 GenerationResult caption_one(const fs::path& picture, const std::string& prompt, Session& session,
@@ -87,9 +91,10 @@ int run_caption(const CaptionArguments& arguments, std::stop_token stop) {
             std::cerr << '[' << i + 1 << '/' << pictures.size() << "] " << picture.string() << '\n';
         try {
             writer.claim(picture);
-            const GenerationResult result = caption_one(picture, prompt, session, options, trace);
+            const std::string question = captions::expand_prompt(prompt, picture);
+            const GenerationResult result = caption_one(picture, question, session, options, trace);
             if (result.finish == FinishReason::stopped) break;  // half a caption goes nowhere
-            writer.write(picture, result, prompt, session.summary().name);
+            writer.write(picture, result, question, session.summary().name, options.sampling.seed);
             if (arguments.model.json) {
                 print_line({{"file", picture.string()},
                             {"caption", result.text},
@@ -124,8 +129,10 @@ Command add_caption(CLI::App& parent) {
     app->add_option("pictures", arguments->inputs, "Files or folders")->required();
     arguments->model.add_to(*app);
     arguments->generation.add_to(*app);
-    auto* prompt = app->add_option("--prompt", arguments->prompt, "What to ask about each picture");
-    app->add_option("--preset", arguments->preset, "One of the model's prompts")
+    auto* prompt =
+        app->add_option("--prompt", arguments->prompt,
+                        "What to ask about each picture; {name} and {folder} stand for its file and its folder");
+    app->add_option("--preset", arguments->preset, "One of the model's prompts, or: caption, detailed, tags, alt text")
         ->capture_default_str()
         ->excludes(prompt);
     const std::map<std::string, CaptionFormat> formats{{"txt", CaptionFormat::txt},

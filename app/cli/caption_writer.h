@@ -1,9 +1,11 @@
 #pragma once
 
+#include "core/captions/sidecar.h"
+#include "core/captions/table.h"
 #include "core/types.h"
 
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <string>
 
 namespace vitrine::cli {
@@ -22,17 +24,13 @@ public:
     // when the file cannot be written. Call before the work of captioning.
     void claim(const std::filesystem::path& picture);
     void write(const std::filesystem::path& picture, const GenerationResult& result, const std::string& prompt,
-               const std::string& model);
+               const std::string& model, std::uint64_t seed);
 
 private:
-    std::filesystem::path sidecar(const std::filesystem::path& picture) const;
-    void append(const std::string& line) const;
-
-    CaptionFormat format_;
-    std::filesystem::path file_;
+    std::optional<captions::SidecarKind> sidecar_;
+    std::optional<captions::Log> log_;
+    captions::SidecarClaims claims_;
     bool overwrite_;
-    std::map<std::filesystem::path, std::filesystem::path> claimed_;  // sidecar -> picture
-    std::map<std::string, bool> in_file_;                             // pictures the file of lines holds already
 };
 
 }  // namespace vitrine::cli

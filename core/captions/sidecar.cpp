@@ -75,9 +75,4 @@ void SidecarClaims::claim(const fs::path& picture, const fs::path& sidecar) {
                      .advice = "Rename one of them, or write a table such as JSONL or CSV."});
 }
 
-void SidecarClaims::release(const fs::path& picture, const fs::path& sidecar) {
-    const auto entry = owners_.find(sidecar);
-    if (entry != owners_.end() && entry->second == picture) owners_.erase(entry);
-}
-
 }  // namespace vitrine::captions

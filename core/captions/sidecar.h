@@ -31,7 +31,6 @@ class SidecarClaims {
 public:
     // Throws FileError, naming both pictures, when another one owns the sidecar.
     void claim(const std::filesystem::path& picture, const std::filesystem::path& sidecar);
-    void release(const std::filesystem::path& picture, const std::filesystem::path& sidecar);
 
 private:
     std::map<std::filesystem::path, std::filesystem::path> owners_;  // sidecar -> picture
