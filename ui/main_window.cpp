@@ -33,6 +33,8 @@ MainWindow::MainWindow(QWidget* parent)
     setWindowTitle(tr("Vitrine"));
     setMinimumSize(760, 520);
     resize(1280, 800);
+    m_rail->setObjectName(QStringLiteral("rail"));
+    m_rail->setAttribute(Qt::WA_StyledBackground);
     m_rail->setAccessibleName(tr("Places"));
     m_railLayout->setContentsMargins(theme::kTight, theme::kSpace, theme::kTight, theme::kSpace);
     m_railLayout->setSpacing(theme::kTight);
@@ -112,7 +114,7 @@ void MainWindow::buildMenus() {
     file->addAction(icon(QStringLiteral("paste")), tr("&Paste picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_V),
                     this, &MainWindow::pasteRequested);
     file->addSeparator();
-    file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+    file->addAction(tr("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), this, &QWidget::close);
 
     m_goMenu = menuBar()->addMenu(tr("&Go"));
 

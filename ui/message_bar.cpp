@@ -4,6 +4,7 @@
 #include "ui/theme.h"
 
 #include <QAccessible>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -11,6 +12,8 @@
 
 namespace vitrine {
 namespace {
+
+constexpr int kIconSize = 18;
 
 QString iconOf(MessageBar::Kind kind) {
     switch (kind) {
@@ -30,7 +33,6 @@ MessageBar::MessageBar(QWidget* parent)
       m_action(new QPushButton(this)),
       m_close(new QToolButton(this)) {
     setObjectName(QStringLiteral("messageBar"));
-    setFrameShape(QFrame::StyledPanel);
     m_text->setWordWrap(true);
     m_text->setTextFormat(Qt::PlainText);
     m_text->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -61,7 +63,8 @@ MessageBar::MessageBar(QWidget* parent)
 
 void MessageBar::show(Kind kind, const QString& text, const QString& actionText, std::function<void()> action,
                       int seconds) {
-    m_icon->setPixmap(icon(iconOf(kind)).pixmap(QSize(18, 18), devicePixelRatioF()));
+    m_kind = kind;
+    drawIcon();
     m_text->setText(text);
     m_action->setText(actionText);
     m_action->setAccessibleName(actionText);
@@ -81,6 +84,15 @@ void MessageBar::dismiss() {
     setVisible(false);
     m_wish = {};
     Q_EMIT dismissed();
+}
+
+void MessageBar::changeEvent(QEvent* event) {
+    if (event->type() == QEvent::PaletteChange) drawIcon();
+    QFrame::changeEvent(event);
+}
+
+void MessageBar::drawIcon() {
+    m_icon->setPixmap(icon(iconOf(m_kind)).pixmap(QSize(kIconSize, kIconSize), devicePixelRatioF()));
 }
 
 QString MessageBar::text() const {

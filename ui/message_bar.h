@@ -30,7 +30,13 @@ public:
 Q_SIGNALS:
     void dismissed();
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
+    void drawIcon();
+
+    Kind m_kind = Kind::information;
     QLabel* m_icon;
     QLabel* m_text;
     QPushButton* m_action;

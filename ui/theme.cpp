@@ -117,6 +117,8 @@ QMenu::separator { height: 1px; background: @border; margin: 4px 8px; }
 QMenuBar { background: @window; }
 QMenuBar::item { padding: 5px 9px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: @raised; }
+#rail { border-right: 1px solid @border; }
+#messageBar { border: none; border-top: 1px solid @border; background: @surface; }
 QLabel[muted="true"], QCheckBox[muted="true"] { color: @muted; }
 )";
 

@@ -1,0 +1,1 @@
+vitrine_test(shell LABELS ui TIMEOUT 300)
