@@ -1,0 +1,102 @@
+#include "app/pictures/picture_loader.h"
+
+#include "core/image/decode.h"
+
+#include <QtConcurrent/QtConcurrentRun>
+
+#include <utility>
+
+namespace vitrine {
+
+PictureLoader::PictureLoader(qint64 cacheBytes, QObject* parent) : QObject(parent), m_limit(cacheBytes) {
+    m_pool.setMaxThreadCount(2);
+    m_pool.setObjectName(QStringLiteral("pictures"));
+}
+
+PictureLoader::~PictureLoader() {
+    m_pool.waitForDone();
+}
+
+void PictureLoader::want(const QString& path, const QStringList& next) {
+    m_wanted = path;
+    m_waiting.clear();
+    if (path.isEmpty()) return;
+    m_waiting.append(path);
+    for (const QString& later : next) {
+        if (!m_index.contains(later) && !m_waiting.contains(later)) m_waiting.append(later);
+    }
+    const auto known = m_index.constFind(path);
+    if (known != m_index.constEnd()) {
+        m_cache.splice(m_cache.begin(), m_cache, *known);
+        const Picture picture = m_cache.front().picture;  // a slot may ask for another one
+        Q_EMIT ready(path, picture);
+    }
+    startNext();
+}
+
+void PictureLoader::startNext() {
+    while (!m_waiting.isEmpty() && m_running.size() < m_pool.maxThreadCount()) {
+        const QString path = m_waiting.takeFirst();
+        if (m_running.contains(path)) continue;
+        const auto cached = m_index.constFind(path);
+        const FileStamp known = cached == m_index.constEnd() ? FileStamp{} : (*cached)->stamp;
+        m_running.insert(path);
+        QtConcurrent::run(&m_pool, &PictureLoader::load, path, known).then(this, [this](const Loaded& loaded) {
+            take(loaded);
+        });
+    }
+}
+
+PictureLoader::Loaded PictureLoader::load(const QString& path, const FileStamp& known) {
+    Loaded loaded{path, stampOf(path), {}, {}, false};
+    if (known.size >= 0 && loaded.stamp == known) {
+        loaded.unchanged = true;
+        return loaded;
+    }
+    try {
+        Image image = decode_image_file(path.toStdString());
+        QStringList notes;
+        for (const std::string& note : image.notes) notes.append(QString::fromStdString(note));
+        loaded.picture = Picture::of(toQImage(std::move(image)), std::move(notes));
+        if (loaded.picture.isNull()) loaded.reason = tr("Not enough memory to show it.");
+    } catch (const std::exception& error) {
+        loaded.reason = reasonOf(error);
+    }
+    return loaded;
+}
+
+void PictureLoader::take(Loaded loaded) {
+    m_running.remove(loaded.path);
+    if (!loaded.unchanged) {
+        const QString path = loaded.path;
+        const QString reason = loaded.reason;
+        const Picture picture = loaded.picture;
+        drop(path);
+        if (!picture.isNull()) keep(std::move(loaded));
+        if (path == m_wanted) {
+            if (picture.isNull()) {
+                Q_EMIT failed(path, reason);
+            } else {
+                Q_EMIT ready(path, picture);
+            }
+        }
+    }
+    startNext();
+}
+
+void PictureLoader::keep(Loaded loaded) {
+    m_bytes += loaded.picture.bytes();
+    m_cache.push_front(std::move(loaded));
+    m_index.insert(m_cache.front().path, m_cache.begin());
+    while (m_bytes > m_limit) drop(QString(m_cache.back().path));
+}
+
+void PictureLoader::drop(const QString& path) {
+    const auto known = m_index.find(path);
+    if (known == m_index.end()) return;
+    m_bytes -= (*known)->picture.bytes();
+    m_cache.erase(*known);
+    m_index.erase(known);
+}
+
+}  // namespace vitrine

@@ -1,0 +1,1 @@
+vitrine_test(captions LABELS ui TIMEOUT 300)

@@ -1,0 +1,1 @@
+vitrine_test(pictures LABELS ui TIMEOUT 300)
