@@ -1,0 +1,1 @@
+vitrine_test(captions LABELS app)
