@@ -1,6 +1,5 @@
 #include "app/captions/caption_list_model.h"
 
-#include <QCoreApplication>
 #include <QDateTime>
 #include <QLocale>
 #include <QSet>
@@ -14,8 +13,7 @@ constexpr qsizetype kSingly = 16;  // removing more rows than that is a reset
 
 }  // namespace
 
-QString provenanceText(const CaptionEntry& entry) {
-    const auto tr = [](const char* text) { return QCoreApplication::translate("CaptionListModel", text); };
+QString CaptionListModel::provenanceText(const CaptionEntry& entry) {
     QStringList parts;
     if (!entry.caption.isEmpty()) {
         const captions::Provenance& from = entry.from;

@@ -32,6 +32,9 @@ public:
     void update(const CaptionEntry& entry);        // nothing when it is not listed
     QList<CaptionEntry> remove(const QStringList& paths);
 
+    // One line for people: "demo · seed 0 · 30 Nov 2025 16:20".
+    static QString provenanceText(const CaptionEntry& entry);
+
     void setWork(const QStringList& paths, CaptionWork work);
     void thumbnailChanged(const QString& path);
 
@@ -47,8 +50,5 @@ private:
     std::vector<Row> m_rows;
     QHash<QString, int> m_index;  // by path
 };
-
-// One line for people: "demo, seed 0, 30 Nov 16:20".
-QString provenanceText(const CaptionEntry& entry);
 
 }  // namespace vitrine

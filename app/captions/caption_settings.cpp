@@ -30,11 +30,10 @@ Enum fromName(const QString& name, const std::array<const char*, size>& names, E
 
 // What the built-in presets are called on the page.
 QString shownName(const std::string& preset) {
-    const auto tr = [](const char* text) { return QCoreApplication::translate("CaptionPresets", text); };
-    if (preset == "caption") return tr("Caption");
-    if (preset == "detailed") return tr("Detailed");
-    if (preset == "tags") return tr("Tags");
-    if (preset == "alt text") return tr("Alt text");
+    if (preset == "caption") return QCoreApplication::translate("CaptionPresets", "Caption");
+    if (preset == "detailed") return QCoreApplication::translate("CaptionPresets", "Detailed");
+    if (preset == "tags") return QCoreApplication::translate("CaptionPresets", "Tags");
+    if (preset == "alt text") return QCoreApplication::translate("CaptionPresets", "Alt text");
     return QString::fromStdString(preset);
 }
 

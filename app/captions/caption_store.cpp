@@ -3,7 +3,7 @@
 #include "app/database.h"
 #include "core/error.h"
 
-#include <QFileInfo>
+#include <QCoreApplication>
 #include <QSqlError>
 #include <QSqlQuery>
 #include <QVariant>
@@ -165,7 +165,8 @@ QList<CaptionEntry> CaptionStore::add(const QList<FoundPicture>& found) {
         CaptionEntry& entry = row.entry;
         entry.path = picture.path;
         if (entry.caption.isEmpty() && isThere) entry.stamp = picture.stamp;
-        entry.note = isThere ? picture.fault : QObject::tr("The file is not there any more.");
+        entry.note =
+            isThere ? picture.fault : QCoreApplication::translate("CaptionStore", "The file is not there any more.");
         entry.outdated = isThere && entry.stamp != picture.stamp && !entry.from.edited;
         if (picture.sidecar) {
             try {

@@ -272,7 +272,9 @@ void CaptionsController::showModel() {
 void CaptionsController::showProgress() {
     CaptionProgress progress = m_queue.progress();
     const bool busy = progress.run == CaptionRun::running || progress.run == CaptionRun::stopping;
-    if (busy && !m_captioning) {
+    // A stop is for the run it was asked in: what is begun while that one ends is a new one.
+    const bool anew = progress.run == CaptionRun::running && m_captioning && m_captioning->stopping();
+    if (busy && (!m_captioning || anew)) {
         m_failed.clear();
         m_captioning = m_activities.begin(tr("Writing captions"));
         connect(m_captioning.get(), &Activity::stopRequested, &m_queue, &CaptionQueue::stop);

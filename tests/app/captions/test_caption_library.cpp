@@ -5,12 +5,13 @@
 #include "support/test_main.h"
 
 #include <QAbstractItemModelTester>
-#include <QElapsedTimer>
 #include <QProcess>
 #include <QSignalSpy>
 
 #include <csignal>
+#include <ctime>
 #include <filesystem>
+#include <functional>
 
 using namespace vitrine;
 using test::PictureFolder;
@@ -52,6 +53,13 @@ private:
     Database m_database;
     CaptionLibrary m_library;
 };
+
+// Of this thread's own time, whatever else the machine does.
+double threadMs() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
 
 CaptionEntry machine(CaptionEntry entry, const QString& text) {
     entry.caption = text;
@@ -195,7 +203,7 @@ private Q_SLOTS:
         folder.write("a.jpg", "P6 2 1 255\n123456");
         const CaptionEntry changed = shelf.add(path);
         QVERIFY(changed.outdated);
-        QVERIFY(provenanceText(changed).contains("changed since"));
+        QVERIFY(CaptionListModel::provenanceText(changed).contains("changed since"));
         QFile::remove(path);
         const CaptionEntry gone = shelf.add(path);
         QCOMPARE(gone.caption, QStringLiteral("of the old picture"));
@@ -282,23 +290,21 @@ private Q_SLOTS:
     void fifty_thousand_rows_are_no_burden() {
         CaptionListModel model({});
         QStringList paths;
-        QElapsedTimer clock;
         double longest = 0;
+        const auto timed = [&](const std::function<void()>& work) {
+            const double before = threadMs();
+            work();
+            longest = std::max(longest, threadMs() - before);
+        };
         for (int block = 0; block < 50; ++block) {
             QList<CaptionEntry> entries;
             for (int i = 0; i < 1000; ++i)
                 entries << CaptionEntry{.path = QStringLiteral("/p/%1.jpg").arg(block * 1000 + i)};
             for (const CaptionEntry& entry : entries) paths << entry.path;
-            clock.start();
-            model.add(entries);
-            longest = std::max(longest, static_cast<double>(clock.nsecsElapsed()) / 1e6);
+            timed([&] { model.add(entries); });
         }
-        clock.start();
-        model.setWork(paths, CaptionWork::queued);
-        longest = std::max(longest, static_cast<double>(clock.nsecsElapsed()) / 1e6);
-        clock.start();
-        model.remove({paths[1], paths[25'000]});
-        longest = std::max(longest, static_cast<double>(clock.nsecsElapsed()) / 1e6);
+        timed([&] { model.setWork(paths, CaptionWork::queued); });
+        timed([&] { model.remove({paths[1], paths[25'000]}); });
         qInfo("longest %.1f ms", longest);
         QVERIFY(longest < 50);
     }

@@ -158,6 +158,28 @@ private Q_SLOTS:
         QCOMPARE(desk.entry(paths[2]).caption, QStringLiteral("mine"));
     }
 
+    void a_stop_is_not_for_what_is_asked_after_it() {
+        const PictureFolder folder;
+        const QStringList paths{folder.picture("a.jpg"), folder.picture("b.jpg")};
+        Desk desk(folder.path("profile"));
+        load(desk);
+        desk.choose([](CaptionSettings& chosen) { chosen.generation.max_tokens = 400; });
+        desk.controller.open(paths);
+        QTRY_COMPARE(desk.controller.list().rowCount(), 2);
+        QSignalSpy streamed(&desk.controller.queue(), &CaptionQueue::streamed);
+        Q_EMIT desk.page.captionWanted({paths[0]}, CaptionPolicy::onlyMissing);
+        QTRY_VERIFY(!streamed.isEmpty());
+        Q_EMIT desk.page.stopWanted();
+        Q_EMIT desk.page.captionWanted({paths[1]}, CaptionPolicy::onlyMissing);
+        QTRY_VERIFY(streamed.last().at(0).toString() == paths[1]);
+        QCOMPARE(desk.activities.all().size(), 1);
+        QVERIFY(!desk.activities.all().first()->stopping());
+        Q_EMIT desk.page.stopWanted();
+        QTRY_VERIFY(desk.controller.queue().progress().run == CaptionRun::stopped);
+        QVERIFY(desk.entry(paths[0]).caption.isEmpty() && desk.entry(paths[1]).caption.isEmpty());
+        QVERIFY(desk.activities.all().isEmpty());
+    }
+
     void ten_thousand_pictures_never_hold_the_window_up() {
         const PictureFolder folder;
         for (int i = 0; i < 10'000; ++i) folder.picture(QStringLiteral("pictures/%1.png").arg(i));
@@ -204,6 +226,27 @@ private Q_SLOTS:
         const QByteArray text = folder.read("table.jsonl");
         QCOMPARE(text.count('\n'), 1);
         QVERIFY2(text.contains("\"a.jpg\"") && text.contains("\"edited\":true"), text);
+    }
+
+    void a_stopped_export_leaves_the_old_file() {
+        const PictureFolder folder;
+        const QString target = folder.write("table.csv", "old");
+        QList<CaptionEntry> entries;
+        for (int i = 0; i < 20'000; ++i)
+            entries << CaptionEntry{.path = QStringLiteral("/p/%1.jpg").arg(i), .caption = QStringLiteral("text")};
+        CaptionExporter exporter;
+        QSignalSpy finished(&exporter, &CaptionExporter::finished);
+        exporter.start(captions::Format::csv, target, entries);
+        exporter.stop();
+        QTRY_COMPARE(finished.size(), 1);
+        QVERIFY(finished[0].at(0).value<ExportSummary>().stopped);
+        QCOMPARE(folder.read("table.csv"), QByteArray("old"));
+        exporter.start(captions::Format::csv, target, entries);  // the stop was for that one alone
+        QTRY_COMPARE(finished.size(), 2);
+        QCOMPARE(finished[1].at(0).value<ExportSummary>().written, 20'000);
+        QSignalSpy failed(&exporter, &CaptionExporter::failed);
+        exporter.start(captions::Format::csv, folder.path("no/such/folder.csv"), entries);
+        QTRY_COMPARE(failed.size(), 1);
     }
 
     void pasted_pixels_become_a_file() {
