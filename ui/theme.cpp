@@ -90,11 +90,26 @@ QPushButton[kind="quiet"]:hover, QToolButton[kind="quiet"]:hover { background: @
 QPushButton[kind="quiet"]:checked, QToolButton[kind="quiet"]:checked { background: @raised; }
 QPushButton[kind="quiet"]:focus, QToolButton[kind="quiet"]:focus { border: 2px solid @accent; }
 QToolButton::menu-indicator { image: none; }
+QPushButton::menu-indicator { image: url(:/vitrine/icons/@shade/chevron-down.svg); width: 12px; height: 12px; subcontrol-position: right center; right: 8px; }
 QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox { border: 1px solid @border; border-radius: 6px; padding: 4px 6px; background: @surface; color: @text; selection-background-color: @accent; selection-color: @accentText; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 2px solid @accent; padding: 3px 5px; }
 QLineEdit:disabled, QPlainTextEdit:disabled, QTextEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: @muted; background: @window; }
 QComboBox::drop-down { border: none; width: 22px; }
 QComboBox::down-arrow { image: url(:/vitrine/icons/@shade/chevron-down.svg); width: 14px; height: 14px; }
+QSpinBox, QDoubleSpinBox { padding-right: 22px; }
+QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-position: top right; width: 20px; border: none; background: transparent; }
+QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-position: bottom right; width: 20px; border: none; background: transparent; }
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url(:/vitrine/icons/@shade/chevron-up.svg); width: 10px; height: 10px; }
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/vitrine/icons/@shade/chevron-down.svg); width: 10px; height: 10px; }
+QScrollBar { background: transparent; border: none; margin: 0; }
+QScrollBar:vertical { width: 11px; }
+QScrollBar:horizontal { height: 11px; }
+QScrollBar::handle { background: @border; border-radius: 3px; margin: 2px; }
+QScrollBar::handle:vertical { min-height: 32px; }
+QScrollBar::handle:horizontal { min-width: 32px; }
+QScrollBar::handle:hover { background: @muted; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QAbstractItemView { border: 1px solid @border; border-radius: 6px; background: @surface; outline: none; }
 QAbstractItemView:focus { border: 1px solid @accent; }
 QHeaderView::section { background: @window; color: @muted; border: none; border-bottom: 1px solid @border; padding: 5px 8px; }
