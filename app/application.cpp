@@ -1,18 +1,32 @@
 #include "app/application.h"
 
+#include "app/captions/captions_controller.h"
+#include "app/chat/chat_controller.h"
+#include "app/models/models_controller.h"
 #include "core/device.h"
-#include "ui/empty_state.h"
+#include "ui/captions/captions_page.h"
+#include "ui/captions/drop_overlay.h"
+#include "ui/chat/chat_page.h"
+#include "ui/keys_dialog.h"
 #include "ui/message_bar.h"
+#include "ui/models/models_page.h"
 #include "ui/status_bar.h"
 #include "ui/theme.h"
 
 #include <QApplication>
+#include <QClipboard>
 #include <QDir>
+#include <QUrl>
 
 namespace vitrine {
 namespace {
 
 constexpr int kMemoryEveryMs = 2000;
+constexpr int kHintSeconds = 60;
+
+const QString kCaptions = QStringLiteral("captions");
+const QString kChat = QStringLiteral("chat");
+const QString kModels = QStringLiteral("models");
 
 QString bytesText(quint64 bytes) {
     return QString::fromStdString(size_text(bytes));
@@ -39,50 +53,20 @@ QString explanationOf(const ModelSummary& model) {
 
 }  // namespace
 
-Application::Application(Profile profile, QObject* parent)
-    : QObject(parent),
-      m_profile(std::move(profile)),
+Application::Application(Profile profile, std::unique_ptr<Dialogs> dialogs)
+    : m_profile(std::move(profile)),
       m_settings(m_profile.settingsFile()),
-      m_database(m_profile.databaseFile()) {
+      m_database(m_profile.databaseFile()),
+      m_dialogs(std::move(dialogs)),
+      m_captionsPage(new CaptionsPage),
+      m_chatPage(new ChatPage),
+      m_modelsPage(new ModelsPage) {
     applyTheme();
     buildPlaces();
+    connectWindow();
+    connectStores();
+    connectEngine();
     restoreWindow();
-
-    connect(&m_window, &MainWindow::themeChosen, this, [this](const QString& name) {
-        m_settings.set(setting::theme, name);
-        applyTheme();
-    });
-    connect(&m_appearance, &DesktopAppearance::changed, this, &Application::applyTheme);
-    connect(&m_window, &MainWindow::closing, this, &Application::saveWindow);
-    connect(&m_window, &MainWindow::placeChanged, this,
-            [this](const QString& place) { m_settings.set(setting::place, place); });
-    connect(&m_window.status(), &StatusBar::modelClicked, this,
-            [this] { m_window.showPlace(QStringLiteral("models")); });
-
-    const auto complain = [this](const QString& message) {
-        m_window.messages().show(MessageBar::Kind::error, message);
-    };
-    connect(&m_settings, &Settings::failed, this, complain);
-    connect(&m_database, &Database::failed, this, complain);
-    const auto replaced = [this](const QString& keptAs) {
-        m_window.messages().show(
-            MessageBar::Kind::warning,
-            tr("A damaged file was put aside and a new one begun. The old one is %1.").arg(keptAs));
-    };
-    connect(&m_settings, &Settings::damaged, this, replaced);
-    connect(&m_database, &Database::replaced, this, replaced);
-
-    connect(&m_engine, &EngineWorker::stateChanged, this, &Application::showModel);
-    connect(&m_engine, &EngineWorker::loadFailed, this, complain);
-    connect(&m_engine, &EngineWorker::loadProgressed, this, [this](quint64 done, quint64 total) {
-        if (m_loading) m_loading->setProgress(static_cast<double>(done), static_cast<double>(total));
-    });
-    connect(&m_activities, &ActivityList::changed, this, &Application::showJob);
-    connect(&m_window.status(), &StatusBar::stopRequested, this, [this] {
-        if (!m_activities.all().isEmpty()) m_activities.all().constFirst()->stop();
-    });
-    connect(&m_memoryTimer, &QTimer::timeout, this, &Application::showMemory);
-    m_memoryTimer.start(kMemoryEveryMs);
     showModel();
     showMemory();
 }
@@ -95,14 +79,20 @@ QString Application::demoModelFolder() {
     return QStringLiteral(VITRINE_RESOURCES "/demo/model");
 }
 
+QString Application::examplesFolder() {
+    return QStringLiteral(VITRINE_RESOURCES "/examples");
+}
+
 void Application::start() {
     m_window.show();
     loadModel();
+    showHint();
 }
 
 void Application::openPaths(const QStringList& paths) {
     if (paths.isEmpty()) return;
-    m_window.showPlace(QStringLiteral("captions"));
+    m_window.showPlace(kCaptions);
+    m_captions->open(paths);
 }
 
 void Application::comeToFront() {
@@ -113,10 +103,139 @@ void Application::comeToFront() {
 }
 
 void Application::buildPlaces() {
+    m_window.addPlace(kCaptions, tr("Captions"), QStringLiteral("captions"), m_captionsPage);
+    m_window.addPlace(kChat, tr("Chat"), QStringLiteral("chat"), m_chatPage);
+    m_window.addPlace(kModels, tr("Models"), QStringLiteral("models"), m_modelsPage);
     m_window.setAboutText(
         tr("Vitrine %1\n\nA see-through vision-language model on the desktop: every layer written by hand, everything "
            "inside open to view.\n\nGPL-3.0-or-later")
             .arg(QStringLiteral(VITRINE_VERSION)));
+
+    m_captions = std::make_unique<CaptionsController>(*m_captionsPage, m_database, m_engine, m_activities, m_settings,
+                                                      *m_dialogs, m_profile);
+    m_chat = std::make_unique<ChatController>(*m_chatPage, m_database, m_settings,
+                                              m_profile.dataFolder() + QStringLiteral("/pictures"));
+    m_chat->attach(m_engine);
+    m_chat->showActivities(m_activities);
+    connect(m_chat.get(), &ChatController::modelWanted, &m_window, [this] { m_window.showPlace(kModels); });
+    m_models = std::make_unique<ModelsController>(
+        ModelsController::Parts{*m_modelsPage, m_engine, m_activities, m_settings, *m_dialogs, m_profile},
+        demoModelFolder());
+}
+
+void Application::connectWindow() {
+    auto* overlay = new DropOverlay(&m_window);
+    overlay->setHeadline([this](const DropData& content) {
+        if (m_window.place() == kChat) return tr("Drop to ask about %1").arg(content.summary());
+        if (m_window.place() == kModels && !content.folders.isEmpty()) return tr("Drop to look for models there");
+        return tr("Drop to add %1 to Captions").arg(content.summary());
+    });
+    connect(overlay, &DropOverlay::dropped, this, &Application::take);
+    connect(&m_window, &MainWindow::pasteRequested, this, [this] {
+        const QMimeData* const mime = QGuiApplication::clipboard()->mimeData();
+        take(mime != nullptr ? DropData::of(*mime) : DropData());
+    });
+    const auto inCaptions = [this](void (CaptionsController::*wish)()) {
+        return [this, wish] {
+            m_window.showPlace(kCaptions);
+            (m_captions.get()->*wish)();
+        };
+    };
+    connect(&m_window, &MainWindow::openFilesRequested, this, inCaptions(&CaptionsController::chooseFiles));
+    connect(&m_window, &MainWindow::openFolderRequested, this, inCaptions(&CaptionsController::chooseFolder));
+    connect(&m_window, &MainWindow::helpRequested, this, &Application::showKeys);
+    connect(&m_window, &MainWindow::themeChosen, this, [this](const QString& name) {
+        m_settings.set(setting::theme, name);
+        applyTheme();
+    });
+    connect(&m_appearance, &DesktopAppearance::changed, this, &Application::applyTheme);
+    connect(&m_window, &MainWindow::closing, this, &Application::saveWindow);
+    connect(&m_window, &MainWindow::placeChanged, this,
+            [this](const QString& place) { m_settings.set(setting::place, place); });
+    connect(&m_window.status(), &StatusBar::modelClicked, this, [this] { m_window.showPlace(kModels); });
+}
+
+void Application::connectStores() {
+    const auto complain = [this](const QString& message) {
+        m_window.messages().show(MessageBar::Kind::error, message);
+    };
+    connect(&m_settings, &Settings::failed, this, complain);
+    connect(&m_database, &Database::failed, this, complain);
+    const auto replaced = [this](const QString& keptAs) {
+        m_window.messages().show(
+            MessageBar::Kind::warning,
+            tr("A damaged file was put aside and a new one begun. The old one is %1.").arg(keptAs));
+    };
+    connect(&m_settings, &Settings::damaged, this, replaced);
+    connect(&m_database, &Database::replaced, this, replaced);
+}
+
+void Application::connectEngine() {
+    connect(&m_engine, &EngineWorker::stateChanged, this, &Application::showModel);
+    connect(&m_engine, &EngineWorker::loadFailed, this,
+            [this](const QString& message) { m_window.messages().show(MessageBar::Kind::error, message); });
+    connect(&m_engine, &EngineWorker::loadProgressed, this, [this](quint64 done, quint64 total) {
+        if (m_loading) m_loading->setProgress(static_cast<double>(done), static_cast<double>(total));
+    });
+    connect(&m_activities, &ActivityList::changed, this, &Application::showJob);
+    connect(&m_window.status(), &StatusBar::stopRequested, this, [this] {
+        if (!m_activities.all().isEmpty()) m_activities.all().constFirst()->stop();
+    });
+    connect(&m_memoryTimer, &QTimer::timeout, this, &Application::showMemory);
+    m_memoryTimer.start(kMemoryEveryMs);
+}
+
+void Application::take(const DropData& data) {
+    if (m_window.place() == kChat) {
+        QList<QUrl> urls;
+        for (const QString& file : data.files) urls << QUrl::fromLocalFile(file);
+        m_chat->addPictures(urls);
+        const QImage image = data.image.isNull() ? QImage::fromData(data.imageBytes) : data.image;
+        if (!image.isNull()) Q_EMIT m_chatPage->imageOffered(image);
+        return;
+    }
+    if (m_window.place() == kModels && !data.folders.isEmpty()) {
+        Q_EMIT m_modelsPage->foldersDropped(data.folders);
+        return;
+    }
+    m_window.showPlace(kCaptions);
+    m_captions->openDropped(data);
+}
+
+void Application::showHint() {
+    if (m_settings.get(setting::hintSeen)) return;
+    m_settings.set(setting::hintSeen, true);
+    if (!QDir(examplesFolder()).exists()) return;
+    m_window.messages().show(
+        MessageBar::Kind::information,
+        tr("Drop pictures anywhere in this window to have them described. The small model that "
+           "comes with Vitrine knows coloured shapes; larger ones go in under Models."),
+        tr("Open the example pictures"), [this] { openPaths({examplesFolder()}); }, kHintSeconds);
+}
+
+void Application::showKeys() {
+    const QList<KeyGroup> groups{
+        {tr("Everywhere"),
+         {{QStringLiteral("Ctrl+1, 2, 3"), tr("Captions, Chat, Models")},
+          {QStringLiteral("Ctrl+O"), tr("Open pictures")},
+          {QStringLiteral("Ctrl+Shift+O"), tr("Open a folder with all the folders in it")},
+          {QStringLiteral("Ctrl+Shift+V"), tr("Paste a picture")},
+          {QStringLiteral("F1"), tr("These keys")}}},
+        {tr("Captions"),
+         {{QStringLiteral("↑ ↓"), tr("Previous and next picture; with Alt also while typing")},
+          {QStringLiteral("Ctrl+Return"), tr("Caption the picture")},
+          {QStringLiteral("F2"), tr("Edit the caption; Esc goes back to the list")},
+          {QStringLiteral("Ctrl+F"), tr("Search")},
+          {QStringLiteral("+ − 1 F"), tr("Zoom in, out, real size, fit")},
+          {QStringLiteral("Del"), tr("Take off the list; the file stays")}}},
+        {tr("Chat"),
+         {{QStringLiteral("Return"), tr("Send; Shift+Return begins a new line")},
+          {QStringLiteral("Ctrl+N"), tr("New conversation")},
+          {QStringLiteral("Ctrl+K"), tr("Search all conversations")},
+          {QStringLiteral("F2"), tr("Rename the conversation")},
+          {QStringLiteral("Esc"), tr("Stop the answer")}}},
+    };
+    (new KeysDialog(groups, &m_window))->open();
 }
 
 void Application::applyTheme() {
@@ -134,6 +253,8 @@ void Application::restoreWindow() {
 void Application::saveWindow() {
     m_settings.set(setting::windowGeometry, m_window.saveGeometry());
     m_settings.set(setting::windowState, m_window.saveState());
+    m_captions->save();
+    m_models->saveLayout();
 }
 
 void Application::loadModel() {

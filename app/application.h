@@ -3,6 +3,7 @@
 #include "app/activity.h"
 #include "app/database.h"
 #include "app/desktop_appearance.h"
+#include "app/dialogs.h"
 #include "app/engine_worker.h"
 #include "app/profile.h"
 #include "app/settings.h"
@@ -12,7 +13,19 @@
 #include <QStringList>
 #include <QTimer>
 
+#include <memory>
+
+class QMimeData;
+
 namespace vitrine {
+
+class CaptionsController;
+class CaptionsPage;
+class ChatController;
+class ChatPage;
+class ModelsController;
+class ModelsPage;
+struct DropData;
 
 // The composition root: owns the stores, the engine thread, the window and the controllers that join them, and nothing
 // else does. Lives on the UI thread; destroying it stops what runs and saves what is waiting.
@@ -20,7 +33,8 @@ class Application : public QObject {
     Q_OBJECT
 
 public:
-    explicit Application(Profile profile, QObject* parent = nullptr);
+    // `dialogs` answers for the desktop's own in tests.
+    explicit Application(Profile profile, std::unique_ptr<Dialogs> dialogs = std::make_unique<Dialogs>());
     ~Application() override;
 
     void start();                              // shows the window and loads the model of last time, or the demo model
@@ -33,11 +47,21 @@ public:
     EngineWorker& engine() { return m_engine; }
     ActivityList& activities() { return m_activities; }
     MainWindow& window() { return m_window; }
+    CaptionsController& captions() { return *m_captions; }
+    ChatController& chat() { return *m_chat; }
+    ModelsController& models() { return *m_models; }
 
     static QString demoModelFolder();
+    static QString examplesFolder();  // pictures to try the program with
 
 private:
     void buildPlaces();
+    void connectWindow();
+    void connectStores();
+    void connectEngine();
+    void take(const DropData& data);  // dropped or pasted: what it means depends on the place
+    void showHint();
+    void showKeys();
     void applyTheme();
     void restoreWindow();
     void saveWindow();
@@ -52,7 +76,14 @@ private:
     EngineWorker m_engine;
     ActivityList m_activities;
     DesktopAppearance m_appearance;
+    std::unique_ptr<Dialogs> m_dialogs;
     MainWindow m_window;
+    CaptionsPage* m_captionsPage;  // the pages belong to the window
+    ChatPage* m_chatPage;
+    ModelsPage* m_modelsPage;
+    std::unique_ptr<CaptionsController> m_captions;
+    std::unique_ptr<ChatController> m_chat;
+    std::unique_ptr<ModelsController> m_models;
     std::shared_ptr<Activity> m_loading;
     QTimer m_memoryTimer;
 };

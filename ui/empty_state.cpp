@@ -48,11 +48,13 @@ EmptyState::EmptyState(const QString& iconName, const QString& title, const QStr
     layout->setAlignment(m_actions, Qt::AlignHCenter);
     layout->addStretch(3);
     drawIcon();
+    fitText();
 }
 
 void EmptyState::setText(const QString& title, const QString& text) {
     m_title->setText(title);
     m_text->setText(text);
+    fitText();
 }
 
 void EmptyState::addAction(const QString& text, const QString& iconName, const QString& wish) {
@@ -66,7 +68,13 @@ void EmptyState::addAction(const QString& text, const QString& iconName, const Q
 
 void EmptyState::changeEvent(QEvent* event) {
     if (event->type() == QEvent::PaletteChange) drawIcon();
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) fitText();
     QWidget::changeEvent(event);
+}
+
+// A centred label keeps the height of its first text in a box layout; so it is told.
+void EmptyState::fitText() {
+    for (QLabel* label : {m_title, m_text}) label->setFixedHeight(label->heightForWidth(label->width()));
 }
 
 void EmptyState::drawIcon() {

@@ -27,6 +27,7 @@ protected:
 
 private:
     void drawIcon();
+    void fitText();
 
     QString m_iconName;
     QLabel* m_icon;

@@ -87,10 +87,10 @@ void MainWindow::showPlace(const QString& id) {
     const auto index = m_places.constFind(id);
     if (index == m_places.constEnd()) return;
     m_railButtons->button(*index)->setChecked(true);
-    if (m_pages->currentIndex() == *index) return;
+    const bool other = m_pages->currentIndex() != *index;
     m_pages->setCurrentIndex(*index);
     m_pages->currentWidget()->setFocus();
-    Q_EMIT placeChanged(id);
+    if (other) Q_EMIT placeChanged(id);
 }
 
 QString MainWindow::place() const {
