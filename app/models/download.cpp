@@ -47,6 +47,7 @@ Download::Download(HubClient& client, HubListing chosen, const QString& modelsFo
                    QObject* parent)
     : QObject(parent), m_client(client), m_commit(chosen.commit), m_options(std::move(options)) {
     if (!m_options.freeBytes) m_options.freeBytes = freeBytesOf;
+    m_status.state = DownloadState::waiting;
     m_status.hubId = chosen.hubId;
     m_status.folder = modelsFolder + QLatin1Char('/') + folderNameOf(chosen.hubId);
     m_partFolder = m_status.folder + kPartSuffix;

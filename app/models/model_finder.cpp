@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "core/model/pairing.h"
 
-#include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
 #include <QFuture>
@@ -24,10 +23,6 @@ using Kind = FoundModel::Kind;
 using Place = FoundModel::Place;
 
 constexpr qsizetype kMostInside = 500;  // entries of an added folder that are looked into
-
-QString said(const char* text) {
-    return QCoreApplication::translate("vitrine::ModelFinder", text);
-}
 
 fs::path pathOf(const QString& path) {
     return fs::path(QFile::encodeName(path).toStdString());
@@ -87,7 +82,7 @@ FoundModel lookAtCheckpoint(FoundModel found) {
             found.languagePath = found.path;
             found.kind = Kind::language;
             break;
-        default: found.reason = said("Neither a SigLIP vision tower nor a Qwen3 language model.");
+        default: found.reason = ModelFinder::tr("Neither a SigLIP vision tower nor a Qwen3 language model.");
     }
     return found;
 }
@@ -105,7 +100,7 @@ std::optional<FoundModel> lookAtProjector(FoundModel found) {
         found.projectorOutputs = second[0];
         found.bytes = checkpoint.bytes();
     } else {
-        found.reason = said("fc1.weight and fc2.weight of a projector are matrices; these are not.");
+        found.reason = ModelFinder::tr("fc1.weight and fc2.weight of a projector are matrices; these are not.");
     }
     return found;
 }
@@ -140,19 +135,19 @@ FoundModel lookAtRepository(const QString& repository) {
     const bool unfinished =
         !QDir(repository + QStringLiteral("/blobs")).entryList({QStringLiteral("*.incomplete")}, QDir::Files).isEmpty();
     if (!snapshot) {
-        found.reason = unfinished ? said("Its download is not complete: download it again.")
-                                  : said("The cache holds no snapshot of its main version.");
+        found.reason = unfinished ? ModelFinder::tr("Its download is not complete: download it again.")
+                                  : ModelFinder::tr("The cache holds no snapshot of its main version.");
         return found;
     }
     const QList<FoundModel> inside = lookAt(textOf(*snapshot), Place::hubCache);
     if (inside.isEmpty()) {
-        found.reason = said("Its snapshot holds neither config.json nor a projector.");
+        found.reason = ModelFinder::tr("Its snapshot holds neither config.json nor a projector.");
     } else {
         found = inside.first();
         found.name = id;
     }
     if (found.kind == Kind::unusable && unfinished)
-        found.reason = said("Its download is not complete. ") + found.reason;
+        found.reason = ModelFinder::tr("Its download is not complete. ") + found.reason;
     return found;
 }
 
@@ -170,11 +165,12 @@ void lookAtAdded(const QString& folder, const std::stop_token& stop, QList<Found
     if (found.isEmpty()) lookInside(folder, Place::added, stop, found);
     if (found.isEmpty()) {
         const bool there = QFileInfo(folder).isDir();
-        found.append({.place = Place::added,
-                      .path = folder,
-                      .name = QFileInfo(folder).fileName(),
-                      .reason = there ? said("Holds no model, no checkpoint and no projector file.")
-                                      : said("This folder is not there any more, or its drive is not connected.")});
+        found.append(
+            {.place = Place::added,
+             .path = folder,
+             .name = QFileInfo(folder).fileName(),
+             .reason = there ? ModelFinder::tr("Holds no model, no checkpoint and no projector file.")
+                             : ModelFinder::tr("This folder is not there any more, or its drive is not connected.")});
     }
     all += found;
 }

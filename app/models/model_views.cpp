@@ -4,7 +4,6 @@
 
 #include <QCoreApplication>
 #include <QFile>
-#include <QFileInfo>
 #include <QLocale>
 #include <QSet>
 
@@ -19,10 +18,6 @@ using Place = FoundModel::Place;
 struct Words {
     Q_DECLARE_TR_FUNCTIONS(vitrine::ModelViews)
 };
-
-QString tr(const char* text) {
-    return Words::tr(text);
-}
 
 QString dtypeText(DType dtype) {
     return QString::fromLatin1(name_of(dtype).data());
@@ -40,33 +35,33 @@ QString shortPath(const std::filesystem::path& path) {
 QString countText(std::int64_t count) {
     const double millions = static_cast<double>(count) / 1e6;
     if (millions < 1.0) return QLocale().toString(static_cast<qlonglong>(count));
-    return millions < 1000.0 ? tr("%1 million").arg(millions, 0, 'f', 1)
-                             : tr("%1 billion").arg(millions / 1000, 0, 'f', 2);
+    return millions < 1000.0 ? Words::tr("%1 million").arg(millions, 0, 'f', 1)
+                             : Words::tr("%1 billion").arg(millions / 1000, 0, 'f', 2);
 }
 
 QString kindText(const FoundModel& found) {
     switch (found.kind) {
-        case Kind::model: return tr("Vision-language model");
-        case Kind::vision: return tr("Vision checkpoint");
-        case Kind::language: return tr("Language checkpoint");
-        case Kind::projector: return tr("Projector");
+        case Kind::model: return Words::tr("Vision-language model");
+        case Kind::vision: return Words::tr("Vision checkpoint");
+        case Kind::language: return Words::tr("Language checkpoint");
+        case Kind::projector: return Words::tr("Projector");
         case Kind::unusable: break;
     }
-    return tr("Not usable here");
+    return Words::tr("Not usable here");
 }
 
 QString placeText(Place place) {
     switch (place) {
-        case Place::demo: return tr("built in");
-        case Place::own: return tr("in Vitrine's own folder");
-        case Place::added: return tr("in a folder you added");
+        case Place::demo: return Words::tr("built in");
+        case Place::own: return Words::tr("in Vitrine's own folder");
+        case Place::added: return Words::tr("in a folder you added");
         case Place::hubCache: break;
     }
-    return tr("in the Hugging Face cache");
+    return Words::tr("in the Hugging Face cache");
 }
 
 QString visionFact(const SiglipConfig& vision) {
-    return tr("Vision: SigLIP, %1 layers, width %2. A picture is seen at %3 × %3 pixels as %4 patches.")
+    return Words::tr("Vision: SigLIP, %1 layers, width %2. A picture is seen at %3 × %3 pixels as %4 patches.")
         .arg(vision.num_hidden_layers)
         .arg(vision.hidden_size)
         .arg(vision.image_size)
@@ -74,7 +69,7 @@ QString visionFact(const SiglipConfig& vision) {
 }
 
 QString languageFact(const Qwen3Config& language) {
-    return tr("Language: Qwen3, %1 layers, width %2, %3 tokens in its vocabulary, up to %4 positions.")
+    return Words::tr("Language: Qwen3, %1 layers, width %2, %3 tokens in its vocabulary, up to %4 positions.")
         .arg(language.num_hidden_layers)
         .arg(language.hidden_size)
         .arg(language.vocab_size)
@@ -83,13 +78,13 @@ QString languageFact(const Qwen3Config& language) {
 
 QString stateText(DownloadState state) {
     switch (state) {
-        case DownloadState::waiting: return tr("waiting");
-        case DownloadState::running: return tr("downloading");
-        case DownloadState::paused: return tr("paused");
-        case DownloadState::failed: return tr("failed");
+        case DownloadState::waiting: return Words::tr("waiting");
+        case DownloadState::running: return Words::tr("downloading");
+        case DownloadState::paused: return Words::tr("paused");
+        case DownloadState::failed: return Words::tr("failed");
         case DownloadState::finished: break;
     }
-    return tr("complete");
+    return Words::tr("complete");
 }
 
 double share(qint64 done, qint64 total) {
@@ -114,35 +109,35 @@ Estimate estimate(const FoundModel& model, std::optional<DType> dtype, const Fou
     const quint64 need = needOf(wanted);
     Estimate told;
     told.fit = need <= free ? Fit::fits : Fit::tooLarge;
-    told.brief = tr("needs %1, %2 free").arg(bytes(need), bytes(free));
+    told.brief = Words::tr("needs %1, %2 free").arg(bytes(need), bytes(free));
     if (told.fit == Fit::fits) {
-        told.verdict = tr("fits");
-        told.full = tr("Needs %1 of %2 free: fits").arg(bytes(need), bytes(free));
+        told.verdict = Words::tr("fits");
+        told.full = Words::tr("Needs %1 of %2 free: fits").arg(bytes(need), bytes(free));
         return told;
     }
     const quint64 half = needOf(DType::bfloat16);
     const bool halfFits = wanted == DType::float32 && half <= free;
-    told.verdict = halfFits ? tr("does not fit, would fit in bf16") : tr("does not fit");
-    told.full = halfFits ? tr("Needs %1, only %2 free: does not fit. In bf16 it would (%3).")
+    told.verdict = halfFits ? Words::tr("does not fit, would fit in bf16") : Words::tr("does not fit");
+    told.full = halfFits ? Words::tr("Needs %1, only %2 free: does not fit. In bf16 it would (%3).")
                                .arg(bytes(need), bytes(free), bytes(half))
-                         : tr("Needs %1, only %2 free: does not fit").arg(bytes(need), bytes(free));
+                         : Words::tr("Needs %1, only %2 free: does not fit").arg(bytes(need), bytes(free));
     return told;
 }
 
 QString detail(const FoundModel& found) {
     switch (found.kind) {
         case Kind::model:
-            return tr("%1 px, %2 layers, width %3")
+            return Words::tr("%1 px, %2 layers, width %3")
                 .arg(found.vision->image_size)
                 .arg(found.language->num_hidden_layers)
                 .arg(found.language->hidden_size);
         case Kind::vision:
-            return tr("SigLIP, %1 px, width %2").arg(found.vision->image_size).arg(found.vision->hidden_size);
+            return Words::tr("SigLIP, %1 px, width %2").arg(found.vision->image_size).arg(found.vision->hidden_size);
         case Kind::language:
-            return tr("Qwen3, %1 layers, width %2")
+            return Words::tr("Qwen3, %1 layers, width %2")
                 .arg(found.language->num_hidden_layers)
                 .arg(found.language->hidden_size);
-        case Kind::projector: return tr("%1 → %2").arg(found.projectorInputs).arg(found.projectorOutputs);
+        case Kind::projector: return Words::tr("%1 → %2").arg(found.projectorInputs).arg(found.projectorOutputs);
         case Kind::unusable: break;
     }
     return found.reason;
@@ -158,7 +153,7 @@ ModelEntry entry(const FoundModel& found) {
         case Kind::unusable: shown.group = ModelGroup::unusable; break;
     }
     if (found.kind != Kind::unusable) shown.size = bytes(found.bytes);
-    if (found.untrained) shown.state = tr("untrained projector");
+    if (found.untrained) shown.state = Words::tr("untrained projector");
     return shown;
 }
 
@@ -168,9 +163,10 @@ ModelEntry entry(const DownloadStatus& status) {
                      .name = status.hubId,
                      .size = bytes(static_cast<quint64>(status.total)),
                      .state = stateText(status.state),
+                     .failed = status.state == DownloadState::failed,
                      .progress = share(status.done, status.total)};
     if (status.state == DownloadState::running)
-        shown.detail = tr("%1 %").arg(static_cast<int>(100 * shown.progress));
+        shown.detail = Words::tr("%1 %").arg(static_cast<int>(100 * shown.progress));
     else
         shown.detail = status.reason;
     return shown;
@@ -181,8 +177,8 @@ DownloadProgress progress(const DownloadStatus& status) {
     DownloadProgress shown{
         .hubId = status.hubId,
         .progress = share(status.done, status.total),
-        .amount =
-            tr("%1 of %2").arg(bytes(static_cast<quint64>(status.done)), bytes(static_cast<quint64>(status.total))),
+        .amount = Words::tr("%1 of %2")
+                      .arg(bytes(static_cast<quint64>(status.done)), bytes(static_cast<quint64>(status.total))),
         .reason = status.reason,
         .failed = status.state == DownloadState::failed,
         .canPause = running,
@@ -192,7 +188,8 @@ DownloadProgress progress(const DownloadStatus& status) {
     shown.state[0] = shown.state[0].toUpper();
     if (running && status.bytesPerSecond > 1.0) {
         const double left = static_cast<double>(status.total - status.done) / status.bytesPerSecond;
-        shown.pace = tr("%1/s, %2 left").arg(bytes(static_cast<quint64>(status.bytesPerSecond)), durationText(left));
+        shown.pace =
+            Words::tr("%1/s, %2 left").arg(bytes(static_cast<quint64>(status.bytesPerSecond)), durationText(left));
     }
     for (const DownloadStatus::File& file : status.files)
         shown.files.append(
@@ -203,7 +200,7 @@ DownloadProgress progress(const DownloadStatus& status) {
 ModelDetails details(const FoundModel& found) {
     ModelDetails shown{.id = found.path,
                        .title = found.name,
-                       .kind = tr("%1, %2").arg(kindText(found), placeText(found.place)),
+                       .kind = Words::tr("%1, %2").arg(kindText(found), placeText(found.place)),
                        .path = found.path,
                        .about = found.about,
                        .loadable = found.kind == Kind::model,
@@ -211,37 +208,37 @@ ModelDetails details(const FoundModel& found) {
     switch (found.kind) {
         case Kind::model:
             shown.facts = QStringList{visionFact(*found.vision),
-                                      tr("Projector: Linear, GELU, Linear from %1 to %2.")
+                                      Words::tr("Projector: Linear, GELU, Linear from %1 to %2.")
                                           .arg(found.vision->hidden_size)
                                           .arg(found.language->hidden_size),
                                       languageFact(*found.language),
                                       QString(),
-                                      tr("Vision from %1").arg(found.visionPath),
-                                      tr("Language from %1").arg(found.languagePath),
-                                      tr("Projector from %1").arg(found.projectorPath)};
+                                      Words::tr("Vision from %1").arg(found.visionPath),
+                                      Words::tr("Language from %1").arg(found.languagePath),
+                                      Words::tr("Projector from %1").arg(found.projectorPath)};
             if (found.untrained)
-                shown.warning =
-                    tr("The projector of this model is untrained: what it says about pictures is noise until "
-                       "the projector has been trained.");
+                shown.warning = Words::tr(
+                    "The projector of this model is untrained: what it says about pictures is noise until "
+                    "the projector has been trained.");
             if (shown.about.isEmpty())
-                shown.about =
-                    tr("It captions pictures and answers questions about them. How well, its folder does not "
-                       "say: that depends on what its projector was trained on.");
+                shown.about = Words::tr(
+                    "It captions pictures and answers questions about them. How well, its folder does not "
+                    "say: that depends on what its projector was trained on.");
             break;
         case Kind::vision:
-            shown.about =
-                tr("It turns a picture into patches that a language model can read. By itself it says nothing: "
-                   "pair it with a language model and a projector.");
+            shown.about = Words::tr(
+                "It turns a picture into patches that a language model can read. By itself it says nothing: "
+                "pair it with a language model and a projector.");
             shown.facts = QStringList{visionFact(*found.vision)};
             break;
         case Kind::language:
-            shown.about =
-                tr("It reads and writes text. By itself it sees nothing: pair it with a vision tower and a "
-                   "projector.");
+            shown.about = Words::tr(
+                "It reads and writes text. By itself it sees nothing: pair it with a vision tower and a "
+                "projector.");
             shown.facts = QStringList{languageFact(*found.language)};
             break;
         case Kind::projector:
-            shown.about = tr("It carries what a vision tower of width %1 sees to a language model of width %2.")
+            shown.about = Words::tr("It carries what a vision tower of width %1 sees to a language model of width %2.")
                               .arg(found.projectorInputs)
                               .arg(found.projectorOutputs);
             break;
@@ -282,15 +279,16 @@ void complete(ModelDetails& details, const std::vector<PartDescription>& parts) 
         for (const auto& stray : part.strays) strays.append(textOf(stray.filename()));
         parameters += part.parameters;
     }
-    details.tensorSummary = tr("%1 tensors, of which %2 are used: %3 parameters (%4 as fp32, %5 as bf16 or fp16).")
-                                .arg(details.tensors.size())
-                                .arg(used)
-                                .arg(countText(parameters), bytes(static_cast<quint64>(parameters) * 4),
-                                     bytes(static_cast<quint64>(parameters) * 2));
+    details.tensorSummary =
+        Words::tr("%1 tensors, of which %2 are used: %3 parameters (%4 as fp32, %5 as bf16 or fp16).")
+            .arg(details.tensors.size())
+            .arg(used)
+            .arg(countText(parameters), bytes(static_cast<quint64>(parameters) * 4),
+                 bytes(static_cast<quint64>(parameters) * 2));
     if (!strays.isEmpty())
         details.tensorSummary +=
-            QLatin1Char(' ') + tr("Beside them and not read: %1.").arg(strays.join(QStringLiteral(", ")));
-    details.facts.prepend(tr("%1 parameters.").arg(countText(parameters)));
+            QLatin1Char(' ') + Words::tr("Beside them and not read: %1.").arg(strays.join(QStringLiteral(", ")));
+    details.facts.prepend(Words::tr("%1 parameters.").arg(countText(parameters)));
     details.complete = true;
 }
 
@@ -298,16 +296,17 @@ PairChoices pairChoices(const QList<FoundModel>& models) {
     PairChoices choices;
     QSet<QString> seen;
     const auto add = [&](QList<Choice>& list, const QString& path, const QString& name, const QString& told) {
-        const QString key = QFileInfo(path).canonicalFilePath();
-        if (key.isEmpty() || seen.contains(key)) return;
-        seen.insert(key);
+        if (seen.contains(path)) return;
+        seen.insert(path);
         list.append({path, name + QStringLiteral(" · ") + told});
     };
     const auto visionTold = [](const FoundModel& found) {
-        return tr("SigLIP, %1 px, width %2").arg(found.vision->image_size).arg(found.vision->hidden_size);
+        return Words::tr("SigLIP, %1 px, width %2").arg(found.vision->image_size).arg(found.vision->hidden_size);
     };
     const auto languageTold = [](const FoundModel& found) {
-        return tr("Qwen3, %1 layers, width %2").arg(found.language->num_hidden_layers).arg(found.language->hidden_size);
+        return Words::tr("Qwen3, %1 layers, width %2")
+            .arg(found.language->num_hidden_layers)
+            .arg(found.language->hidden_size);
     };
     for (const FoundModel& found : models) {
         if (found.kind == Kind::vision) add(choices.visions, found.path, found.name, visionTold(found));
@@ -317,10 +316,10 @@ PairChoices pairChoices(const QList<FoundModel>& models) {
     // The parts of whole models serve as well.
     for (const FoundModel& found : models) {
         if (found.kind != Kind::model) continue;
-        add(choices.visions, found.visionPath, tr("Vision of %1").arg(found.name), visionTold(found));
-        add(choices.languages, found.languagePath, tr("Language of %1").arg(found.name), languageTold(found));
-        add(choices.projectors, found.projectorPath, tr("Projector of %1").arg(found.name),
-            tr("%1 → %2").arg(found.vision->hidden_size).arg(found.language->hidden_size));
+        add(choices.visions, found.visionPath, Words::tr("Vision of %1").arg(found.name), visionTold(found));
+        add(choices.languages, found.languagePath, Words::tr("Language of %1").arg(found.name), languageTold(found));
+        add(choices.projectors, found.projectorPath, Words::tr("Projector of %1").arg(found.name),
+            Words::tr("%1 → %2").arg(found.vision->hidden_size).arg(found.language->hidden_size));
     }
     return choices;
 }
@@ -328,25 +327,29 @@ PairChoices pairChoices(const QList<FoundModel>& models) {
 PairVerdict pairVerdict(const PairingVerdict& verdict) {
     PairVerdict told;
     const auto number = [](const PairingNumber& value) {
-        return tr("%1 %2 (%3)").arg(QString::fromStdString(value.name)).arg(value.value).arg(shortPath(value.file));
+        return Words::tr("%1 %2 (%3)")
+            .arg(QString::fromStdString(value.name))
+            .arg(value.value)
+            .arg(shortPath(value.file));
     };
     for (const PairingCheck& check : verdict.checks) {
-        const QString relation = check.at_most ? (check.ok() ? tr("≤") : tr("is more than"))
-                                 : check.ok()  ? tr("=")
-                                               : tr("is not");
+        const QString relation = check.at_most ? (check.ok() ? Words::tr("≤") : Words::tr("is more than"))
+                                 : check.ok()  ? Words::tr("=")
+                                               : Words::tr("is not");
         told.lines.append(
             {check.ok(), QStringLiteral("%1 %2 %3").arg(number(check.left), relation, number(check.right))});
     }
     if (!verdict.fits()) {
         told.state = PairVerdict::State::misfits;
-        told.summary = tr("These parts do not fit together.");
+        told.summary = Words::tr("These parts do not fit together.");
     } else {
         told.state = PairVerdict::State::fits;
         told.summary =
             verdict.untrained
-                ? tr("The parts fit. The new projector will be untrained: until it is trained, what the model "
-                     "says about pictures is noise.")
-                : tr("The parts fit.");
+                ? Words::tr(
+                      "The parts fit. The new projector will be untrained: until it is trained, what the model "
+                      "says about pictures is noise.")
+                : Words::tr("The parts fit.");
     }
     return told;
 }
@@ -355,14 +358,14 @@ HubListingView listing(const HubListing& listing, qint64 freeBytes, const QStrin
     HubListingView shown{
         .hubId = listing.hubId, .freeBytes = static_cast<quint64>(std::max<qint64>(freeBytes, 0)), .target = target};
     for (const HubFile& file : listing.files) {
-        QString purpose = tr("not read by Vitrine");
+        QString purpose = Words::tr("not read by Vitrine");
         if (file.needed || file.purpose != HubFile::Purpose::other) {
             switch (file.purpose) {
                 case HubFile::Purpose::weights:
-                    purpose = file.needed ? tr("weights") : tr("weights, not needed");
+                    purpose = file.needed ? Words::tr("weights") : Words::tr("weights, not needed");
                     break;
-                case HubFile::Purpose::configuration: purpose = tr("configuration"); break;
-                case HubFile::Purpose::tokenizer: purpose = tr("tokenizer"); break;
+                case HubFile::Purpose::configuration: purpose = Words::tr("configuration"); break;
+                case HubFile::Purpose::tokenizer: purpose = Words::tr("tokenizer"); break;
                 case HubFile::Purpose::other: break;
             }
         }

@@ -165,6 +165,8 @@ void ModelsController::joinHub() {
 
 void ModelsController::refresh() {
     m_places.added = m_parts.settings.get(setting::modelFolders);
+    const QString& loaded = m_parts.engine.folder();  // wherever it lies
+    if (!loaded.isEmpty() && !m_places.added.contains(loaded)) m_places.added << loaded;
     m_finder.search(m_places);
     m_parts.page.setSearching(true);
 }
@@ -212,8 +214,9 @@ void ModelsController::showEntries() {
     for (const DownloadStatus& status : m_downloads.all())
         if (status.state != DownloadState::finished) entries.append(view::entry(status));
     m_parts.page.setEntries(entries);
-    if (!m_parts.page.current().isEmpty() || entries.isEmpty()) return;
-    // Something to look at: what is loaded, or else the first model that can be.
+    if (m_greeted || m_finder.models().isEmpty()) return;
+    // Something to look at when the program begins: what is loaded, or else the first model that can be.
+    m_greeted = true;
     const auto first =
         std::find_if(entries.begin(), entries.end(), [](const ModelEntry& entry) { return entry.active; });
     if (first != entries.end())

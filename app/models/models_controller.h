@@ -80,6 +80,7 @@ private:
     QSet<QString> m_fresh;                                // of those, read since the last search
     QHash<QString, std::shared_ptr<Activity>> m_running;  // of running downloads
     QString m_wanted;                                     // to be selected once it is found
+    bool m_greeted = false;
     quint64 m_pairing = 0;
     double m_loadProgress = -1.0;
 };

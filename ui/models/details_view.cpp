@@ -1,12 +1,12 @@
 #include "ui/models/details_view.h"
 
 #include "ui/icons.h"
+#include "ui/models/icon_label.h"
 #include "ui/models/rows_model.h"
 #include "ui/theme.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QLocale>
@@ -26,8 +26,6 @@
 
 namespace vitrine {
 namespace {
-
-constexpr int kIcon = 18;
 
 // Finds the words typed in any column, all of them.
 class AnyColumn : public QSortFilterProxyModel {
@@ -59,10 +57,6 @@ QLabel* plainLabel(QWidget* parent) {
     return label;
 }
 
-void showIcon(QLabel& label, const QString& name) {
-    label.setPixmap(icon(name).pixmap(QSize(kIcon, kIcon), label.devicePixelRatioF()));
-}
-
 void fill(QComboBox& box, const QList<Choice>& choices, const QString& chosen) {
     const QSignalBlocker quiet(box);
     box.clear();
@@ -83,7 +77,7 @@ DetailsView::DetailsView(QWidget* parent)
       m_title(plainLabel(this)),
       m_kind(plainLabel(this)),
       m_path(plainLabel(this)),
-      m_warningIcon(new QLabel(this)),
+      m_warningIcon(new IconLabel(this)),
       m_warning(plainLabel(this)),
       m_reveal(new QToolButton(this)),
       m_forget(new QToolButton(this)),
@@ -91,7 +85,7 @@ DetailsView::DetailsView(QWidget* parent)
       m_choices(new QWidget(m_loadBar)),
       m_device(new QComboBox(m_choices)),
       m_dtype(new QComboBox(m_choices)),
-      m_estimateIcon(new QLabel(this)),
+      m_estimateIcon(new IconLabel(this)),
       m_estimate(plainLabel(this)),
       m_loadButton(new QPushButton(this)),
       m_progress(new QProgressBar(this)),
@@ -124,7 +118,6 @@ DetailsView::DetailsView(QWidget* parent)
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setAccessibleName(tr("About"));
-    m_tabs->setDocumentMode(true);
     m_tabs->addTab(scroll, tr("About"));
     m_tabs->addTab(buildTable(m_config, m_configRows, tr("Configuration"), tr("Filter keys and values")),
                    tr("Configuration"));
@@ -237,19 +230,9 @@ QWidget* DetailsView::buildTable(QTableView*& table, RowsModel* rows, const QStr
     }
     table = new QTableView(page);
     table->setModel(proxy);
-    table->setAccessibleName(name);
-    table->setSortingEnabled(true);
+    setUpTable(*table, name);
+    table->setSortingEnabled(!filterHint.isEmpty());
     table->sortByColumn(-1, Qt::AscendingOrder);  // in the order of the files until somebody asks
-    table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table->setShowGrid(false);
-    table->setWordWrap(false);
-    table->setTextElideMode(Qt::ElideMiddle);
-    table->setTabKeyNavigation(false);
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + theme::kSpace);
-    table->horizontalHeader()->setHighlightSections(false);
-    table->horizontalHeader()->setStretchLastSection(true);
     layout->addWidget(table, 1);
     return page;
 }
@@ -262,8 +245,7 @@ void DetailsView::setDetails(const ModelDetails& details) {
     m_forget->setVisible(details.removable);
     m_warning->setText(details.warning);
     m_warning->setVisible(!details.warning.isEmpty());
-    m_warningIcon->setVisible(!details.warning.isEmpty());
-    showIcon(*m_warningIcon, QStringLiteral("warning"));
+    m_warningIcon->setIcon(details.warning.isEmpty() ? QString() : QStringLiteral("warning"));
 
     QStringList about;
     if (!details.about.isEmpty()) about << details.about;
@@ -281,12 +263,6 @@ void DetailsView::setDetails(const ModelDetails& details) {
     showLoad();
 }
 
-void DetailsView::fit(QTableView& table) {
-    table.resizeColumnsToContents();
-    for (int column = 0; column < table.model()->columnCount(); ++column)
-        table.setColumnWidth(column, std::min(table.columnWidth(column) + theme::kSpace, width() / 2));
-}
-
 void DetailsView::showConfig() {
     QList<QList<RowsModel::Cell>> rows;
     for (const QStringList& entry : std::as_const(m_details.config)) {
@@ -294,7 +270,7 @@ void DetailsView::showConfig() {
         rows.append({{.text = entry[0], .muted = true}, {entry[1]}, {entry[2]}, {.text = entry[3], .muted = assumed}});
     }
     m_configRows->setRows(std::move(rows));
-    fit(*m_config);
+    fitColumns(*m_config);
 }
 
 void DetailsView::showTensors() {
@@ -309,7 +285,7 @@ void DetailsView::showTensors() {
                      {.text = tensor.used ? tr("used") : tr("ignored"), .muted = muted}});
     }
     m_tensorRows->setRows(std::move(rows));
-    fit(*m_tensors);
+    fitColumns(*m_tensors);
 }
 
 void DetailsView::showMemory() {
@@ -326,7 +302,7 @@ void DetailsView::showMemory() {
                      {.text = row.verdict, .muted = row.fit == Fit::unknown}});
     }
     m_memoryRows->setRows(std::move(rows));
-    fit(*m_memory);
+    fitColumns(*m_memory);
 }
 
 void DetailsView::setLoad(const LoadView& load) {
@@ -340,7 +316,7 @@ void DetailsView::showLoad() {
     const bool isPart = !m_details.loadable && m_details.warning.isEmpty();
     m_choices->setVisible(m_details.loadable);
     m_loadButton->setVisible(m_details.loadable);
-    if (!m_details.loadable) m_estimateIcon->hide();
+    if (!m_details.loadable) m_estimateIcon->setIcon({});
     m_pair->setVisible(isPart);
     m_estimate->setVisible(m_details.loadable || isPart);
     if (isPart) m_estimate->setText(tr("One part of a model. Pair it with the others to use it."));
@@ -367,9 +343,9 @@ void DetailsView::setChoices(const QList<Choice>& devices, const QString& device
 void DetailsView::setEstimate(const QString& text, Fit fit) {
     if (!m_details.loadable) return;
     m_estimate->setText(text);
-    const bool told = fit != Fit::unknown;
-    m_estimateIcon->setVisible(told);
-    if (told) showIcon(*m_estimateIcon, fit == Fit::fits ? QStringLiteral("check") : QStringLiteral("warning"));
+    m_estimateIcon->setIcon(fit == Fit::unknown ? QString()
+                            : fit == Fit::fits  ? QStringLiteral("check")
+                                                : QStringLiteral("warning"));
 }
 
 QString DetailsView::device() const {

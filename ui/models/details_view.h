@@ -14,6 +14,7 @@ class QToolButton;
 
 namespace vitrine {
 
+class IconLabel;
 class RowsModel;
 
 // What one model, checkpoint or projector is: title and place, loading with device and type of weights, and tabs for
@@ -49,7 +50,6 @@ private:
     void showConfig();
     void showTensors();
     void showMemory();
-    void fit(QTableView& table);
     void showLoad();
 
     ModelDetails m_details;
@@ -58,7 +58,7 @@ private:
     QLabel* m_title;
     QLabel* m_kind;
     QLabel* m_path;
-    QLabel* m_warningIcon;
+    IconLabel* m_warningIcon;
     QLabel* m_warning;
     QToolButton* m_reveal;
     QToolButton* m_forget;
@@ -67,7 +67,7 @@ private:
     QWidget* m_choices;
     QComboBox* m_device;
     QComboBox* m_dtype;
-    QLabel* m_estimateIcon;
+    IconLabel* m_estimateIcon;
     QLabel* m_estimate;
     QPushButton* m_loadButton;
     QProgressBar* m_progress;

@@ -1,11 +1,11 @@
 #include "ui/models/download_view.h"
 
 #include "ui/icons.h"
+#include "ui/models/icon_label.h"
 #include "ui/models/rows_model.h"
 #include "ui/theme.h"
 
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
 #include <QProgressBar>
@@ -18,7 +18,6 @@
 namespace vitrine {
 namespace {
 
-constexpr int kIcon = 18;
 constexpr int kBarSteps = 1000;
 
 }  // namespace
@@ -27,7 +26,7 @@ DownloadView::DownloadView(QWidget* parent)
     : QWidget(parent),
       m_title(new QLabel(this)),
       m_state(new QLabel(this)),
-      m_reasonIcon(new QLabel(this)),
+      m_reasonIcon(new IconLabel(this)),
       m_reason(new QLabel(this)),
       m_bar(new QProgressBar(this)),
       m_pause(new QPushButton(icon(QStringLiteral("pause")), tr("&Pause"), this)),
@@ -55,15 +54,7 @@ DownloadView::DownloadView(QWidget* parent)
     connect(m_resume, &QPushButton::clicked, this, &DownloadView::resumeWanted);
 
     m_files->setModel(m_rows);
-    m_files->setAccessibleName(tr("Files of this download"));
-    m_files->setSelectionBehavior(QAbstractItemView::SelectRows);
-    m_files->setShowGrid(false);
-    m_files->setWordWrap(false);
-    m_files->setTabKeyNavigation(false);
-    m_files->verticalHeader()->hide();
-    m_files->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + theme::kSpace);
-    m_files->horizontalHeader()->setHighlightSections(false);
-    m_files->horizontalHeader()->setStretchLastSection(true);
+    setUpTable(*m_files, tr("Files of this download"));
 
     auto* reason = new QHBoxLayout;
     reason->setSpacing(theme::kSpace);
@@ -95,9 +86,7 @@ void DownloadView::setProgress(const DownloadProgress& progress) {
     const bool told = !progress.reason.isEmpty();
     m_reason->setText(progress.reason);
     m_reason->setVisible(told);
-    m_reasonIcon->setVisible(told);
-    m_reasonIcon->setPixmap(icon(progress.failed ? QStringLiteral("error") : QStringLiteral("info"))
-                                .pixmap(QSize(kIcon, kIcon), devicePixelRatioF()));
+    m_reasonIcon->setIcon(!told ? QString() : progress.failed ? QStringLiteral("error") : QStringLiteral("info"));
     m_pause->setVisible(progress.canPause);
     m_resume->setVisible(progress.canResume);
     m_resume->setText(progress.failed ? tr("Try &again") : tr("&Resume"));
@@ -119,7 +108,7 @@ void DownloadView::setProgress(const DownloadProgress& progress) {
     const QModelIndex current = m_files->currentIndex();
     m_rows->setRows(std::move(rows));
     if (current.isValid()) m_files->setCurrentIndex(m_rows->index(current.row(), current.column()));
-    if (another) m_files->resizeColumnsToContents();
+    if (another) fitColumns(*m_files);
 }
 
 }  // namespace vitrine

@@ -11,6 +11,7 @@ class QTableView;
 
 namespace vitrine {
 
+class IconLabel;
 class RowsModel;
 
 // One download: how far it is, file by file, what holds it up, and what can be done about it.
@@ -32,7 +33,7 @@ private:
     QString m_hubId;
     QLabel* m_title;
     QLabel* m_state;
-    QLabel* m_reasonIcon;
+    IconLabel* m_reasonIcon;
     QLabel* m_reason;
     QProgressBar* m_bar;
     QPushButton* m_pause;

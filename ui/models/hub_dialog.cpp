@@ -59,6 +59,7 @@ HubDialog::HubDialog(QWidget* parent)
     m_files->setRootIsDecorated(false);
     m_files->setAccessibleName(tr("Files to download"));
     m_files->header()->setStretchLastSection(true);
+    m_files->setStyleSheet(QStringLiteral("QHeaderView { border: none; }"));
     connect(m_files, &QTreeWidget::itemChanged, this, &HubDialog::showTotal);
 
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
@@ -111,8 +112,12 @@ void HubDialog::setListing(const HubListingView& listing) {
         item->setCheckState(0, file.needed ? Qt::Checked : Qt::Unchecked);
         item->setData(1, Qt::UserRole, file.bytes);
         item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+        item->setSizeHint(1, QSize(fontMetrics().horizontalAdvance(file.size), fontMetrics().height() + theme::kSpace));
     }
-    for (int column = 0; column < 2; ++column) m_files->resizeColumnToContents(column);
+    for (int column = 0; column < 2; ++column) {
+        m_files->resizeColumnToContents(column);
+        m_files->setColumnWidth(column, m_files->columnWidth(column) + theme::kGroup);
+    }
     m_listing = listing;
     const bool any =
         std::any_of(listing.files.begin(), listing.files.end(), [](const HubFileRow& file) { return file.needed; });

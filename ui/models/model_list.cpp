@@ -123,7 +123,8 @@ private:
                          Qt::AlignRight | Qt::AlignVCenter, entry.size);
 
         QRect line(area.left(), area.top() + metrics.height() + 1, area.width(), smallMetrics.height());
-        const QString iconName = entry.active                 ? QStringLiteral("check")
+        const QString iconName = entry.failed                 ? QStringLiteral("error")
+                                 : entry.active               ? QStringLiteral("check")
                                  : entry.fit == Fit::tooLarge ? QStringLiteral("warning")
                                                               : QString();
         if (!iconName.isEmpty()) {
@@ -131,7 +132,10 @@ private:
             icon(iconName).paint(&painter, place);
             line.setLeft(place.right() + theme::kTight);
         }
-        painter.setPen(entry.fit == Fit::tooLarge ? colors.warning : entry.active ? colors.good : colors.muted);
+        painter.setPen(entry.failed                 ? colors.bad
+                       : entry.fit == Fit::tooLarge ? colors.warning
+                       : entry.active               ? colors.good
+                                                    : colors.muted);
         painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
                          smallMetrics.elidedText(secondLine(entry), Qt::ElideRight, line.width()));
         if (entry.progress < 0.0) return;

@@ -94,19 +94,18 @@ QWidget* ModelsPage::buildLeft() {
     connect(m_list, &ModelList::entryActivated, this, [this](const QString& id) {
         if (m_right->currentWidget() == m_details) Q_EMIT loadWanted(id);
     });
-    m_list->setFrameShape(QFrame::NoFrame);
     m_searching->setContentsMargins(theme::kGroup, 0, theme::kGroup, theme::kTight);
     theme::setMuted(*m_searching);
     m_searching->hide();
 
     auto* buttons = new QHBoxLayout;
-    buttons->setContentsMargins(theme::kSpace, theme::kSpace, theme::kSpace, 0);
+    buttons->setContentsMargins(0, 0, 0, 0);
     buttons->setSpacing(theme::kTight);
     for (QWidget* widget : std::initializer_list<QWidget*>{download, add, pair}) buttons->addWidget(widget);
     buttons->addStretch();
     buttons->addWidget(refresh);
     auto* layout = new QVBoxLayout(left);
-    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setContentsMargins(theme::kSpace, theme::kSpace, 0, theme::kSpace);
     layout->setSpacing(theme::kSpace);
     layout->addLayout(buttons);
     layout->addWidget(m_list, 1);
@@ -145,9 +144,8 @@ void ModelsPage::showEmpty() {
                             "memory."));
     else
         m_empty->setText(tr("No models yet"),
-                         tr("A model joins a SigLIP vision tower, a Qwen3 language model and a projector. Download the "
-                            "parts from a hub, or add a folder that holds them; what lies in the Hugging Face cache is "
-                            "found by itself. Folders can be dropped here."));
+                         tr("A SigLIP vision tower, a Qwen3 language model and a projector make one. Download the "
+                            "parts, or add or drop a folder that holds them."));
     m_right->setCurrentWidget(m_empty);
 }
 

@@ -1,6 +1,6 @@
 #include "ui/models/pair_dialog.h"
 
-#include "ui/icons.h"
+#include "ui/models/icon_label.h"
 #include "ui/theme.h"
 
 #include <QComboBox>
@@ -13,15 +13,12 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace vitrine {
 namespace {
 
-constexpr int kIcon = 18;
 constexpr int kComboLetters = 38;
-
-void showIcon(QLabel& label, const QString& name) {
-    label.setPixmap(icon(name).pixmap(QSize(kIcon, kIcon), label.devicePixelRatioF()));
-}
 
 void fill(QComboBox& box, const QList<Choice>& choices, const QString& preferred) {
     const QString before = box.currentData().toString();
@@ -40,7 +37,7 @@ PairDialog::PairDialog(QWidget* parent)
       m_language(new QComboBox(this)),
       m_projector(new QComboBox(this)),
       m_name(new QLineEdit(this)),
-      m_summaryIcon(new QLabel(this)),
+      m_summaryIcon(new IconLabel(this)),
       m_summary(new QLabel(this)),
       m_lines(new QVBoxLayout) {
     setWindowTitle(tr("Pair to a model"));
@@ -58,6 +55,7 @@ PairDialog::PairDialog(QWidget* parent)
         box->setAccessibleName(name);
         box->setMinimumContentsLength(kComboLetters);
         box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        box->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
         form->addRow(label, box);
         connect(box, &QComboBox::currentIndexChanged, this, &PairDialog::onChoice);
     };
@@ -157,10 +155,10 @@ void PairDialog::showVerdict() {
     using State = PairVerdict::State;
     m_summary->setText(m_verdict.summary);
     m_summary->setAccessibleName(m_verdict.summary);
-    showIcon(*m_summaryIcon, m_verdict.state == State::fits       ? QStringLiteral("check")
-                             : m_verdict.state == State::checking ? QStringLiteral("info")
-                             : m_verdict.state == State::misfits  ? QStringLiteral("warning")
-                                                                  : QStringLiteral("error"));
+    m_summaryIcon->setIcon(m_verdict.state == State::fits       ? QStringLiteral("check")
+                           : m_verdict.state == State::checking ? QStringLiteral("info")
+                           : m_verdict.state == State::misfits  ? QStringLiteral("warning")
+                                                                : QStringLiteral("error"));
     while (QLayoutItem* item = m_lines->takeAt(0)) {
         delete item->widget();
         delete item;
@@ -174,8 +172,21 @@ void PairDialog::showVerdict() {
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
         if (line.ok) theme::setMuted(*label);
         m_lines->addWidget(label);
+        label->show();  // now: a hidden one takes no room
     }
     m_create->setEnabled(m_verdict.state == State::fits && !m_name->text().trimmed().isEmpty());
+    grow();
+}
+
+// Room for what is said now; the window never shrinks under the pointer.
+void PairDialog::grow() {
+    layout()->activate();
+    resize(width(), std::max(height(), layout()->totalHeightForWidth(width())));
+}
+
+void PairDialog::showEvent(QShowEvent* event) {
+    QDialog::showEvent(event);
+    grow();  // the style is known only now
 }
 
 QString PairDialog::vision() const {

@@ -12,6 +12,8 @@ class QVBoxLayout;
 
 namespace vitrine {
 
+class IconLabel;
+
 // Vision, language and projector to one model: three choices, a name, and at once whether the parts fit. It asks by
 // choiceChanged() and shows the verdict that comes back; the button is open only while the parts fit.
 class PairDialog : public QDialog {
@@ -33,15 +35,19 @@ Q_SIGNALS:
     void choiceChanged();
     void createWanted(const QString& name);
 
+protected:
+    void showEvent(QShowEvent* event) override;
+
 private:
     void onChoice();
     void showVerdict();
+    void grow();
 
     QComboBox* m_vision;
     QComboBox* m_language;
     QComboBox* m_projector;
     QLineEdit* m_name;
-    QLabel* m_summaryIcon;
+    IconLabel* m_summaryIcon;
     QLabel* m_summary;
     QVBoxLayout* m_lines;
     QPushButton* m_create;

@@ -5,6 +5,8 @@
 #include <QStringList>
 #include <QVariant>
 
+class QTableView;
+
 namespace vitrine {
 
 // A table of texts, some of which sort by a number instead. Values are given whole and never change.
@@ -33,5 +35,9 @@ private:
     QStringList m_headers;
     QList<QList<Cell>> m_rows;
 };
+
+// How every table of this place looks and behaves.
+void setUpTable(QTableView& table, const QString& name);
+void fitColumns(QTableView& table);  // to their contents, within reason
 
 }  // namespace vitrine

@@ -24,8 +24,9 @@ struct ModelEntry {
     QString detail;   // "SigLIP, 224 px, width 768"
     QString fitText;  // "needs 1.3 GB, 18 GB free"
     Fit fit = Fit::unknown;
-    QString state;           // "loaded", "loading", "paused", "untrained projector"; may be empty
-    bool active = false;     // the one that is loaded or loading
+    QString state;        // "loaded", "loading", "paused", "untrained projector"; may be empty
+    bool active = false;  // the one that is loaded or loading
+    bool failed = false;
     double progress = -1.0;  // 0 to 1; negative: nothing to show
 };
 

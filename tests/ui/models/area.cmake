@@ -1,0 +1,1 @@
+vitrine_test(models LABELS ui)
