@@ -42,7 +42,9 @@ void replaceText(QTextDocument& document, const QString& text) {
 
 QFrame* makeBar(QWidget* parent) {
     auto* bar = new QFrame(parent);
-    bar->setFrameShape(QFrame::StyledPanel);
+    bar->setObjectName(QStringLiteral("bar"));
+    bar->setStyleSheet(
+        QStringLiteral("#bar { border: 1px solid palette(mid); border-radius: 6px; background: palette(base); }"));
     bar->hide();
     return bar;
 }
@@ -88,7 +90,6 @@ CaptionEditor::CaptionEditor(QWidget* parent) : QWidget(parent) {
     m_text->setPlaceholderText(tr("Write a caption, or let the model do it with Ctrl+Return."));
     title->setBuddy(m_text);
     m_none = makeDocument(m_text->font());
-    setDocument(m_none.get(), true);
     m_provenance = new QLabel(this);
     m_provenance->setWordWrap(true);
     m_size = new QLabel(this);
@@ -111,6 +112,7 @@ CaptionEditor::CaptionEditor(QWidget* parent) : QWidget(parent) {
     heading->addWidget(m_state);
     auto* foot = new QHBoxLayout;
     foot->addWidget(m_provenance, 1);
+    foot->addStretch(0);  // keeps the size at the right where there is no provenance
     foot->addWidget(m_size, 0, Qt::AlignTop);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -125,6 +127,7 @@ CaptionEditor::CaptionEditor(QWidget* parent) : QWidget(parent) {
     m_pause.setSingleShot(true);
     m_pause.setInterval(kPause);
     connect(&m_pause, &QTimer::timeout, this, &CaptionEditor::flush);
+    setDocument(m_none.get(), true);
     connect(m_live, &QPushButton::clicked, this, [this] { Q_EMIT goToWanted(m_stream.path); });
     showState({});
 }
@@ -244,21 +247,27 @@ void CaptionEditor::showState(const QModelIndex& row) {
     m_state->setVisible(any);
     m_stateIcon->setVisible(any);
     const StateText state = any ? stateText(row) : StateText{};
-    const int side = m_state->fontMetrics().height();
     m_state->setText(state.word);
-    m_stateIcon->setPixmap(any ? icon(state.iconName).pixmap(QSize(side, side), devicePixelRatioF()) : QPixmap());
+    if (std::exchange(m_stateIconName, state.iconName) != state.iconName) drawStateIcon();
     const QString provenance = row.data(CaptionRoles::provenance).toString();
     m_provenance->setText(provenance);
+    m_provenance->setVisible(!provenance.isEmpty());
     const QString reason = row.data(CaptionRoles::reason).toString();
     const bool idle = row.data(CaptionRoles::work).value<CaptionWork>() == CaptionWork::idle;
     m_reason->setText(reason);
     m_failure->setVisible(any && idle && row.data(CaptionRoles::state).value<CaptionState>() == CaptionState::failed);
 }
 
+void CaptionEditor::drawStateIcon() {
+    const int side = m_state->fontMetrics().height();
+    m_stateIcon->setPixmap(icon(m_stateIconName).pixmap(QSize(side, side), devicePixelRatioF()));
+}
+
 void CaptionEditor::showSize() {
     const QString text = m_text->toPlainText();
     const auto words = text.split(QLatin1Char(' '), Qt::SkipEmptyParts).size();
     m_size->setText(text.isEmpty() ? QString() : tr("%1 words, %2 characters").arg(words).arg(text.size()));
+    m_size->setVisible(!text.isEmpty());
 }
 
 void CaptionEditor::beginStream(const QString& path, const QString& name) {
@@ -295,7 +304,7 @@ void CaptionEditor::showLive() {
     if (!elsewhere) return;
     // The end of the text is where something happens.
     const QString text = m_stream.document->toPlainText().right(kLiveCharacters).simplified();
-    const int room = m_live->width() - m_live->iconSize().width() - 2 * theme::kGroup;
+    const int room = width() - m_live->iconSize().width() - 2 * theme::kGroup;  // it is as wide as all of this
     const QString name = fontMetrics().elidedText(m_stream.name, Qt::ElideMiddle, room / 2);
     const QString head = tr("%1: ").arg(name);
     m_live->setText(head + fontMetrics().elidedText(text, Qt::ElideLeft, room - fontMetrics().horizontalAdvance(head)));
@@ -304,6 +313,11 @@ void CaptionEditor::showLive() {
 
 void CaptionEditor::resizeEvent(QResizeEvent*) {
     showLive();
+}
+
+void CaptionEditor::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_stateIcon != nullptr) drawStateIcon();
 }
 
 }  // namespace vitrine

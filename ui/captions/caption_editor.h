@@ -61,6 +61,7 @@ Q_SIGNALS:
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     struct Stream {
@@ -75,6 +76,7 @@ private:
     void typed();
     void setDocument(QTextDocument* document, bool readOnly);
     void showState(const QModelIndex& row);
+    void drawStateIcon();
     void showLive();
     void showSize();
 
@@ -89,6 +91,7 @@ private:
     QFrame* m_question = nullptr;
     QPushButton* m_live = nullptr;
 
+    QString m_stateIconName;
     QString m_path;
     QString m_caption;  // as the row has it, or as announced since
     std::unordered_map<QString, std::unique_ptr<QTextDocument>> m_documents;

@@ -135,7 +135,6 @@ void CaptionFilter::setSourceModel(QAbstractItemModel* model) {
     reset();
     endResetModel();
     if (model != nullptr) connectSource();
-    startPass();
 }
 
 void CaptionFilter::connectSource() {
@@ -143,7 +142,6 @@ void CaptionFilter::connectSource() {
     const auto again = [this] {
         reset();
         endResetModel();
-        startPass();
     };
     m_connections = {
         connect(source, &QAbstractItemModel::rowsInserted, this,
@@ -170,15 +168,16 @@ void CaptionFilter::connectSource() {
     };
 }
 
-// Nothing is known about the source's rows; between beginResetModel() and endResetModel().
+// Nothing is known about the source's rows, and going through them begins; between beginResetModel() and
+// endResetModel(), so that isArranging() already tells whoever hears of the reset that the rows are still to come.
 void CaptionFilter::reset() {
     const std::size_t count = sourceModel() != nullptr ? std::size_t(sourceModel()->rowCount()) : 0;
-    m_pass.reset();
     m_shown.clear();
     m_place.assign(count, -1);
     m_states.assign(count, std::nullopt);
     m_counts = {};
     m_counts.total = int(count);
+    startPass();
 }
 
 QVariant CaptionFilter::value(int sourceRow, int role) const {

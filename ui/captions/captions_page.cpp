@@ -14,7 +14,6 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QListView>
-#include <QScrollArea>
 #include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -44,15 +43,9 @@ CaptionsPage::CaptionsPage(QWidget* parent) : QWidget(parent) {
     m_prompt = new PromptPanel(this);
     m_messages = new MessageBar(this);
 
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidget(padded(m_prompt, this));
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setFocusPolicy(Qt::NoFocus);
     m_right = new QSplitter(Qt::Vertical, this);
     m_right->addWidget(padded(m_editor, this));
-    m_right->addWidget(scroll);
+    m_right->addWidget(padded(m_prompt, this));
     m_right->setSizes({300, 420});
     m_columns = new QSplitter(Qt::Horizontal, this);
     m_columns->addWidget(padded(m_list, this));
@@ -64,9 +57,7 @@ CaptionsPage::CaptionsPage(QWidget* parent) : QWidget(parent) {
 
     auto* empty =
         new EmptyState(QStringLiteral("captions"), tr("Drop pictures or folders here"),
-                       tr("Vitrine writes a caption for each of them, and you keep the last word: what you write by "
-                          "hand is never overwritten. Pictures stay where they are."),
-                       this);
+                       tr("They stay where they are, and what you write by hand is never overwritten."), this);
     empty->addAction(tr("Open pictures…"), QStringLiteral("picture"), QStringLiteral("files"));
     empty->addAction(tr("Open a folder…"), QStringLiteral("folder"), QStringLiteral("folder"));
     empty->addAction(tr("Paste a picture"), QStringLiteral("paste"), QStringLiteral("paste"));
@@ -147,7 +138,7 @@ QWidget* CaptionsPage::buildMiddle() {
     button(QStringLiteral("fit"), tr("Fit (F)"), &PictureView::fit);
 
     auto* layout = new QVBoxLayout(box);
-    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setContentsMargins(0, theme::kSpace, 0, 0);
     layout->addWidget(m_view, 1);
     layout->addLayout(foot);
     connect(m_view, &PictureView::zoomChanged, this, [this](qreal zoom) {

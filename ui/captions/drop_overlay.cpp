@@ -17,6 +17,9 @@ DropOverlay::DropOverlay(QWidget* window) : QWidget(window) {
     setAcceptDrops(true);
     setAccessibleName(tr("Drop here"));
     hide();
+    m_leaving.setSingleShot(true);
+    m_leaving.setInterval(0);
+    connect(&m_leaving, &QTimer::timeout, this, &DropOverlay::end);
     m_headline = [](const DropData& content) { return tr("Drop to add %1").arg(content.summary()); };
     // Drag events go to the innermost widget that takes drops, so they are looked for everywhere in the window.
     window->setAcceptDrops(true);
@@ -29,14 +32,24 @@ void DropOverlay::setHeadline(Headline headline) {
 
 bool DropOverlay::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize && watched == parent()) resize(parentWidget()->size());
-    if (event->type() != QEvent::DragEnter || watched == this || !watched->isWidgetType()) return false;
+    const bool drag = event->type() == QEvent::DragEnter || event->type() == QEvent::DragMove ||
+                      event->type() == QEvent::DragLeave || event->type() == QEvent::Drop;
+    if (!drag || watched == this || !watched->isWidgetType()) return false;
     auto* widget = static_cast<QWidget*>(watched);
     if (widget != parentWidget() && !parentWidget()->isAncestorOf(widget)) return false;
-    auto* enter = static_cast<QDragEnterEvent*>(event);
-    DropData content = DropData::of(*enter->mimeData());
-    if (!content.isOurs()) return false;
-    begin(std::move(content));
-    accept(*enter);
+    if (event->type() == QEvent::DragEnter) {
+        auto* enter = static_cast<QDragEnterEvent*>(event);
+        DropData content = DropData::of(*enter->mimeData());
+        if (!content.isOurs()) return false;
+        begin(std::move(content));
+        accept(*enter);
+        return true;
+    }
+    // What follows goes to the widget that was entered, until the pointer moves over the overlay.
+    if (!isVisible()) return false;
+    if (event->type() == QEvent::DragMove) accept(*static_cast<QDropEvent*>(event));
+    if (event->type() == QEvent::DragLeave) m_leaving.start();
+    if (event->type() == QEvent::Drop) finish(*static_cast<QDropEvent*>(event));
     return true;
 }
 
@@ -47,6 +60,7 @@ void DropOverlay::accept(QDropEvent& event) const {
 }
 
 void DropOverlay::begin(DropData content) {
+    m_leaving.stop();
     m_data = std::move(content);
     setAccessibleDescription(m_data.isUsable() ? m_headline(m_data) : m_data.refusals.join(QLatin1Char('\n')));
     setGeometry(parentWidget()->rect());
@@ -56,32 +70,35 @@ void DropOverlay::begin(DropData content) {
 }
 
 void DropOverlay::end() {
+    m_leaving.stop();
     hide();
     m_data = {};
 }
 
+void DropOverlay::finish(QDropEvent& event) {
+    const DropData content = DropData::of(*event.mimeData());
+    if (content.isUsable()) {
+        accept(event);
+    } else {
+        event.ignore();
+    }
+    end();
+    if (content.isUsable()) Q_EMIT dropped(content);
+}
+
 void DropOverlay::dragEnterEvent(QDragEnterEvent* event) {
-    if (!isVisible() || !m_data.isOurs()) begin(DropData::of(*event->mimeData()));
+    m_leaving.stop();
     accept(*event);
 }
 
 void DropOverlay::dragMoveEvent(QDragMoveEvent* event) {
     accept(*event);
 }
-
 void DropOverlay::dragLeaveEvent(QDragLeaveEvent*) {
     end();
 }
-
 void DropOverlay::dropEvent(QDropEvent* event) {
-    const DropData content = DropData::of(*event->mimeData());
-    if (content.isUsable()) {
-        accept(*event);
-    } else {
-        event->ignore();
-    }
-    end();
-    if (content.isUsable()) Q_EMIT dropped(content);
+    finish(*event);
 }
 
 void DropOverlay::paintEvent(QPaintEvent*) {

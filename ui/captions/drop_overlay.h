@@ -2,6 +2,7 @@
 
 #include "ui/captions/drop_data.h"
 
+#include <QTimer>
 #include <QWidget>
 
 #include <functional>
@@ -38,10 +39,12 @@ protected:
 private:
     void accept(QDropEvent& event) const;
     void begin(DropData content);
+    void finish(QDropEvent& event);
     void end();
 
     DropData m_data;
     Headline m_headline;
+    QTimer m_leaving;  // running: the drag has left what lies below, either to enter the overlay or for good
 };
 
 }  // namespace vitrine

@@ -15,7 +15,7 @@ public:
     explicit PictureDelegate(QObject* parent = nullptr) : QStyledItemDelegate(parent) {}
 
     void setGrid(bool grid) { m_grid = grid; }
-    int thumbnailEdge() const { return m_grid ? 128 : 56; }  // the box it is drawn in
+    int thumbnailEdge() const { return m_grid ? 112 : 56; }  // the box it is drawn in
     QSize cellSize(const QFont& font) const;
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& row) const override;

@@ -30,6 +30,18 @@ constexpr int kSearchPause = 120;     // ms after the last key
 constexpr int kKeptSelection = 2000;  // pictures; of a larger selection only the current one survives a rearrangement
 constexpr int kGather = 16;           // ms
 
+// What the program makes current is selected alone, also while somebody holds Ctrl down to walk through the list from
+// the editor; Qt would take that for adding to the selection.
+class Rows : public QListView {
+public:
+    using QListView::QListView;
+
+protected:
+    QItemSelectionModel::SelectionFlags selectionCommand(const QModelIndex& row, const QEvent* event) const override {
+        return event == nullptr ? QItemSelectionModel::ClearAndSelect : QListView::selectionCommand(row, event);
+    }
+};
+
 QToolButton* toolButton(const QString& iconName, const QString& name, QWidget* parent) {
     auto* button = new QToolButton(parent);
     button->setIcon(icon(iconName));
@@ -48,7 +60,7 @@ QString counted(int count, const QString& one, const QString& many) {
 
 PictureList::PictureList(QWidget* parent)
     : QWidget(parent), m_filter(new CaptionFilter(this)), m_delegate(new PictureDelegate(this)) {
-    m_view = new QListView(this);
+    m_view = new Rows(this);
     m_view->setAccessibleName(tr("Pictures"));
     m_view->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_view->setEditTriggers(QAbstractItemView::NoEditTriggers);

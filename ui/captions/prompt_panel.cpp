@@ -11,6 +11,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpressionValidator>
+#include <QScrollArea>
 #include <QSpinBox>
 #include <QStyle>
 #include <QTextCursor>
@@ -45,6 +46,7 @@ QSpinBox* whole(int lowest, int highest, QWidget* parent) {
 void addRow(QFormLayout& form, const QString& name, QWidget* field, const QString& help) {
     auto* label = new QLabel(name);
     label->setBuddy(field);
+    label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Expanding);  // as tall as the field: on one line with it
     for (QWidget* widget : {static_cast<QWidget*>(label), field}) widget->setToolTip(help);
     field->setAccessibleName(name);
     form.addRow(label, field);
@@ -53,7 +55,9 @@ void addRow(QFormLayout& form, const QString& name, QWidget* field, const QStrin
 }  // namespace
 
 PromptPanel::PromptPanel(QWidget* parent) : QWidget(parent) {
-    auto* layout = new QVBoxLayout(this);
+    // What is set scrolls where it must; the buttons below always stay in view.
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(theme::kSpace);
     auto* form = new QFormLayout;
@@ -83,8 +87,18 @@ PromptPanel::PromptPanel(QWidget* parent) : QWidget(parent) {
     addRow(*lower, tr("Write"), m_sidecar,
            tr("Captions are always kept in Vitrine's library; this writes them as files too."));
     layout->addLayout(lower);
-    layout->addWidget(buildButtons());
     layout->addStretch(1);
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(content);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    auto* all = new QVBoxLayout(this);
+    all->setContentsMargins(0, 0, 0, 0);
+    all->setSpacing(theme::kSpace);
+    all->addWidget(scroll, 1);
+    all->addWidget(buildButtons());
     setSettings({});
 }
 

@@ -168,6 +168,36 @@ private Q_SLOTS:
         }
     }
 
+    // Changes that come while the rows are still gone through.
+    void keeps_up_in_the_middle_of_a_pass() {
+        for (const CaptionOrder order : {CaptionOrder::name, CaptionOrder::added}) {
+            Rows rows;
+            rows.rows = Rows::many(60000);
+            CaptionFilter filter;
+            filter.setSourceModel(&rows);
+            filter.setOrder(order);
+            filter.setSearch(QStringLiteral("red"));
+            const auto begin = [&] {
+                for (int i = 0; i < 3; ++i) QCoreApplication::processEvents();
+                QVERIFY(filter.isArranging());
+            };
+            begin();
+            rows.insert(0, {Rows::row(QStringLiteral("a first.jpg"), QStringLiteral("red"))});
+            begin();
+            rows.remove(1, 100);
+            begin();
+            rows.change(0, [](test::Row& row) { row.caption = QStringLiteral("blue"); });
+            rows.change(2, [](test::Row& row) { row.caption = QStringLiteral("red again"); });
+            QTRY_VERIFY_WITH_TIMEOUT(!filter.isArranging(), 20000);
+            std::vector<int> shown(rows.rows.size(), 0);
+            for (int row = 0; row < filter.rowCount(); ++row)
+                ++shown[std::size_t(filter.mapToSource(filter.index(row, 0)).row())];
+            for (std::size_t row = 1; row < rows.rows.size(); ++row) {
+                QCOMPARE(shown[row], int(rows.rows[row].caption.contains(QStringLiteral("red"))));
+            }
+        }
+    }
+
     void a_source_that_goes_takes_its_rows_along() {
         auto rows = std::make_unique<Rows>();
         rows->rows = some();

@@ -120,6 +120,7 @@ private Q_SLOTS:
         editor()->setFocus();
         QTest::keyClick(editor(), Qt::Key_Down, Qt::ControlModifier);
         QCOMPARE(m_page->currentPath(), path(2));
+        QCOMPARE(m_page->selectedPaths(), QStringList(path(2)));
         QTest::keyClick(editor(), Qt::Key_Up, Qt::AltModifier);
         QCOMPARE(m_page->currentPath(), path(1));
         QTest::keyClick(editor(), Qt::Key_Down);  // moves in the text
@@ -345,7 +346,7 @@ private Q_SLOTS:
         QCOMPARE(m_page->currentPath(), chosen);
         QTest::keyClick(list(), Qt::Key_Down, Qt::ShiftModifier);
         const QStringList selected = m_page->selectedPaths();
-        QCOMPARE(selected.size(), 2);
+        QCOMPARE(selected, QStringList({chosen, m_rows->rows[101].path}));
         auto* order = named<QComboBox>(QStringLiteral("Sort"));
         order->setFocus();
         QSignalSpy wanted(m_page.get(), &CaptionsPage::pictureWanted);
@@ -394,7 +395,7 @@ private Q_SLOTS:
         QTest::mouseClick(named<QToolButton>(QStringLiteral("Show as a grid")), Qt::LeftButton);
         QTRY_VERIFY(!wanted.isEmpty());
         QVERIFY(wanted.last().first().toStringList().size() <= 20);
-        QCOMPARE(wanted.last().last().toInt(), qCeil(128 * m_page->devicePixelRatioF()));
+        QCOMPARE(wanted.last().last().toInt(), qCeil(112 * m_page->devicePixelRatioF()));
         QTest::keyClick(list(), Qt::Key_Home);
         QTRY_COMPARE(wanted.last().first().toStringList().first(), m_rows->rows[0].path);
         QTest::keyClick(list(), Qt::Key_Right);
@@ -416,7 +417,7 @@ private Q_SLOTS:
             QTest::keyClick(search, key.toLatin1());
             QTest::qWait(10);
         }
-        QTRY_VERIFY_WITH_TIMEOUT(m_page->shownPaths().size() < 40000, 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(list()->model()->rowCount() < 40000, 20000);
         search->clear();
         QTRY_VERIFY_WITH_TIMEOUT(list()->model()->rowCount() == 50000, 20000);
         QTest::keyClick(list(), Qt::Key_A, Qt::ControlModifier);
@@ -494,19 +495,26 @@ private Q_SLOTS:
     }
 
     void the_layout_is_kept() {
-        auto* splitter = m_page->findChild<QSplitter*>();
-        auto* columns = qobject_cast<QSplitter*>(m_page->pictureView()->parentWidget()->parentWidget());
-        QVERIFY(splitter != nullptr && columns != nullptr);
-        columns->setSizes({400, 400, 400});
+        const auto columnsOf = [](const CaptionsPage& page) {
+            return qobject_cast<QSplitter*>(page.pictureView()->parentWidget()->parentWidget());
+        };
+        const QList<int> sizes{380, 370, 440};
+        columnsOf(*m_page)->setSizes(sizes);
         QTest::mouseClick(named<QToolButton>(QStringLiteral("Show as a grid")), Qt::LeftButton);
         const QByteArray state = m_page->saveState();
-        CaptionsPage other;
-        other.resize(m_page->size());
-        QVERIFY(other.restoreState(state));
-        QCOMPARE(other.saveState(), state);
-        QVERIFY(!other.restoreState(QByteArray("rubbish")));
-        QVERIFY(!other.restoreState({}));
-        QCOMPARE(other.saveState(), state);
+        m_page = std::make_unique<CaptionsPage>();
+        m_page->resize(1200, 760);
+        m_page->setModel(m_rows.get());
+        QVERIFY(!m_page->restoreState(QByteArray("rubbish")));
+        QVERIFY(!m_page->restoreState({}));
+        QVERIFY(m_page->restoreState(state));
+        m_page->show();
+        settle();
+        for (int i = 0; i < 3; ++i) {
+            const int found = columnsOf(*m_page)->sizes().at(i);
+            QVERIFY2(std::abs(found - sizes[i]) < 20, qPrintable(QString::number(found)));
+        }
+        QVERIFY(named<QToolButton>(QStringLiteral("Show as a grid"))->isChecked());
     }
 
     void every_control_has_a_name_and_can_be_reached() {
@@ -541,7 +549,7 @@ private Q_SLOTS:
             image.fill(QColor::fromHsv(40 * i, 60, 220));
             QPainter painter(&image);
             painter.setRenderHint(QPainter::Antialiasing);
-            painter.setBrush(QColor::fromHsv(80 * i, 200, 180));
+            painter.setBrush(QColor::fromHsv(80 * i % 360, 200, 180));
             painter.drawEllipse(QPoint(size.width() / 2, size.height() / 3), size.height() / 4, size.height() / 4);
             return image;
         };
