@@ -74,7 +74,9 @@ void EmptyState::changeEvent(QEvent* event) {
 
 // A centred label keeps the height of its first text in a box layout; so it is told.
 void EmptyState::fitText() {
-    for (QLabel* label : {m_title, m_text}) label->setFixedHeight(label->heightForWidth(label->width()));
+    for (QLabel* label : {m_title, m_text}) {
+        label->setFixedHeight(label->text().isEmpty() ? 0 : label->heightForWidth(label->width()));
+    }
 }
 
 void EmptyState::drawIcon() {

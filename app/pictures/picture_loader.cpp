@@ -2,8 +2,6 @@
 
 #include "core/image/decode.h"
 
-#include <QtConcurrent/QtConcurrentRun>
-
 #include <utility>
 
 namespace vitrine {
@@ -41,8 +39,10 @@ void PictureLoader::startNext() {
         const auto cached = m_index.constFind(path);
         const FileStamp known = cached == m_index.constEnd() ? FileStamp{} : (*cached)->stamp;
         m_running.insert(path);
-        QtConcurrent::run(&m_pool, &PictureLoader::load, path, known).then(this, [this](const Loaded& loaded) {
-            take(loaded);
+        // Always answered from the event loop, also when it is done before this line ends.
+        m_pool.start([this, path, known] {
+            QMetaObject::invokeMethod(
+                this, [this, loaded = load(path, known)] { take(loaded); }, Qt::QueuedConnection);
         });
     }
 }
