@@ -32,6 +32,17 @@ enum DrawnAs { DrawnPlain, DrawnCode, DrawnRule };
 
 constexpr QChar kLineSeparator = QChar::LineSeparator;
 
+// A transparent background, set by a style sheet, makes the widget's own palette say nothing about light and dark.
+const theme::Colors& lookOf(const QWidget& widget) {
+    return theme::colors(widget.window()->palette());
+}
+
+void flatten(QTextCursor& cursor) {
+    QTextBlockFormat flat;
+    flat.setLineHeight(1, QTextBlockFormat::FixedHeight);
+    cursor.setBlockFormat(flat);
+}
+
 int headingPercent(int level) {
     constexpr int percents[] = {145, 125, 112, 104, 100, 100};
     return percents[std::clamp(level, 1, 6) - 1];
@@ -48,10 +59,13 @@ MarkdownView::MarkdownView(QWidget* parent) : QTextBrowser(parent) {
     setUndoRedoEnabled(false);
     setTextInteractionFlags(Qt::TextBrowserInteraction | Qt::TextSelectableByKeyboard);
     setTabChangesFocus(true);
+    setAcceptDrops(false);
     setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     viewport()->setAutoFillBackground(false);
     document()->setDocumentMargin(0);
+    m_dark = theme::isDark(window()->palette());
+    m_font = font();
     connect(this, &QTextBrowser::anchorClicked, this,
             [this](const QUrl& url) { Q_EMIT linkClicked(url.toString(QUrl::FullyEncoded)); });
 }
@@ -103,6 +117,8 @@ void MarkdownView::setCaret(bool shown) {
 }
 
 void MarkdownView::rewriteAll() {
+    m_dark = theme::isDark(window()->palette());
+    m_font = font();
     if (m_plain) return;
     const QList<MarkdownBlock> blocks = std::exchange(m_blocks, {});
     m_written.clear();
@@ -118,16 +134,23 @@ void MarkdownView::truncateTo(int position) {
     cursor.removeSelectedText();
 }
 
+// A paragraph at the end for this block: the empty one that is there, or a new one.
 QTextCursor MarkdownView::beginBlock(const QTextBlockFormat& format, const QTextCharFormat& characters) {
     QTextCursor cursor(document());
     cursor.movePosition(QTextCursor::End);
+    // The first paragraph, and the one after a table, get no top margin from the layout. Where one is needed, an empty
+    // paragraph without height goes before.
+    const bool needsMargin = cursor.position() > 0 || format.intProperty(kRoleProperty) == DrawnCode;
     if (std::exchange(m_free, false)) {
-        cursor.setBlockFormat(format);
-        cursor.setBlockCharFormat(characters);
-        cursor.setCharFormat(characters);
-    } else {
-        cursor.insertBlock(format, characters);
+        if (!needsMargin) {
+            cursor.setBlockFormat(format);
+            cursor.setBlockCharFormat(characters);
+            cursor.setCharFormat(characters);
+            return cursor;
+        }
+        flatten(cursor);
     }
+    cursor.insertBlock(format, characters);
     return cursor;
 }
 
@@ -178,7 +201,7 @@ void MarkdownView::write(const MarkdownBlock& block) {
 }
 
 void MarkdownView::writeSpans(QTextCursor& cursor, const QString& source, const QTextCharFormat& base) const {
-    const theme::Colors& colors = theme::colors(*this);
+    const theme::Colors& colors = lookOf(*this);
     for (const MarkdownSpan& span : readSpans(source)) {
         QTextCharFormat format = base;
         if (span.code) {
@@ -225,14 +248,11 @@ bool MarkdownView::extendCode(const MarkdownBlock& before, const MarkdownBlock& 
 }
 
 void MarkdownView::writeTable(const MarkdownBlock& block) {
-    const theme::Colors& colors = theme::colors(*this);
+    const theme::Colors& colors = lookOf(*this);
     QTextCursor cursor(document());
     cursor.movePosition(QTextCursor::End);
-    if (m_free) {  // a table needs a paragraph before it: one without height
-        QTextBlockFormat thin;
-        thin.setLineHeight(1, QTextBlockFormat::FixedHeight);
-        cursor.setBlockFormat(thin);
-    }
+    if (m_free) flatten(cursor);  // a table needs a paragraph before it
+
     QTextTableFormat format;
     format.setBorder(1);
     format.setBorderCollapse(true);
@@ -281,6 +301,7 @@ void MarkdownView::placeCopyButtons() {
             auto* button = new QToolButton(viewport());
             button->setIcon(icon(QStringLiteral("copy")));
             button->setAutoRaise(true);
+            button->setStyleSheet(QStringLiteral("QToolButton, QToolButton:focus { padding: 0; }"));
             button->setCursor(Qt::PointingHandCursor);
             button->setToolTip(tr("Copy this code"));
             theme::setButtonKind(*button, "quiet");
@@ -308,7 +329,7 @@ void MarkdownView::placeCopyButtons() {
 }
 
 void MarkdownView::paintEvent(QPaintEvent* event) {
-    const theme::Colors& colors = theme::colors(*this);
+    const theme::Colors& colors = lookOf(*this);
     QPainter painter(viewport());
     painter.setRenderHint(QPainter::Antialiasing);
     for (QTextBlock block = document()->begin(); block.isValid() && !m_plain; block = block.next()) {
@@ -366,7 +387,9 @@ void MarkdownView::resizeEvent(QResizeEvent* event) {
 
 void MarkdownView::changeEvent(QEvent* event) {
     QTextBrowser::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) rewriteAll();
+    const auto type = event->type();
+    const bool looks = type == QEvent::PaletteChange || type == QEvent::FontChange || type == QEvent::StyleChange;
+    if (looks && (theme::isDark(window()->palette()) != m_dark || font() != m_font)) rewriteAll();
 }
 
 void MarkdownView::keyPressEvent(QKeyEvent* event) {

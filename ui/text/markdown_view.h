@@ -72,6 +72,8 @@ private:
     bool m_free = true;  // the document ends in an empty paragraph that the next block takes
     bool m_plain = false;
     bool m_caret = false;
+    bool m_dark = false;  // the colours it was written in
+    QFont m_font;
     int m_rewritten = 0;
     std::vector<QToolButton*> m_copyButtons;
 };
