@@ -1,14 +1,17 @@
 #include "app/chat/chat_controller.h"
 
 #include "app/activity.h"
+#include "app/chat/chat_export.h"
 #include "app/chat/chat_pictures.h"
 #include "app/settings.h"
 #include "ui/chat/chat_drawer.h"
 #include "ui/chat/chat_page.h"
 #include "ui/message_bar.h"
+#include "ui/pictures/picture.h"
 
 #include <QDateTime>
 #include <QDesktopServices>
+#include <QFileInfo>
 #include <QLocale>
 #include <QRandomGenerator>
 #include <QUrl>
@@ -96,7 +99,8 @@ void ChatController::connectPage() {
     connect(page, &ChatPage::newWanted, this, &ChatController::newChat);
     connect(page, &ChatPage::searchChanged, this, &ChatController::search);
     connect(page, &ChatPage::deleteWanted, this, &ChatController::remove);
-    connect(page, &ChatPage::exportWanted, this, &ChatController::exportChat);
+    connect(page, &ChatPage::exportWanted, this, &ChatController::chooseExport);
+    connect(page, &ChatPage::attachWanted, this, &ChatController::chooseFiles);
     connect(page, &ChatPage::linkClicked, this, [this](const QString& target) {
         if (!m_page) return;
         m_page->messages().show(MessageBar::Kind::information, tr("This link leads to %1").arg(target),
@@ -401,6 +405,40 @@ void ChatController::search(const QString& text) {
         .onFailed(this, [this](const std::exception& error) { complain(tr("The search failed"), error); });
 }
 
+void ChatController::chooseFiles() {
+    const QString kinds = QStringLiteral("*.jpg *.jpeg *.png *.webp *.gif *.bmp *.tif *.tiff *.heic *.heif *.avif");
+    m_dialogs->openFiles(m_page,
+                         {.title = tr("Add pictures to the message"),
+                          .filter = tr("Pictures (%1)").arg(kinds) + QStringLiteral(";;") + tr("All files (*)")},
+                         [here = QPointer(this)](const QStringList& files) {
+                             QList<QUrl> urls;
+                             for (const QString& file : files) urls += QUrl::fromLocalFile(file);
+                             if (here) here->addPictures(urls);
+                         });
+}
+
+void ChatController::chooseExport(qint64 conversation, ChatExportFormat format) {
+    const bool markdown = format == ChatExportFormat::markdown;
+    const ChatInfo* info = m_list.find(conversation);
+    if (info == nullptr) return;
+    const QString suffix = markdown ? QStringLiteral(".md") : QStringLiteral(".json");
+    m_dialogs->saveFile(m_page,
+                        {.title = markdown ? tr("Export as Markdown") : tr("Export as JSON"),
+                         .filter = markdown ? tr("Markdown (*.md)") : tr("JSON (*.json)"),
+                         .suggested = fileNameFor(info->title) + suffix},
+                        [here = QPointer(this), conversation, format, suffix](const QString& file) {
+                            if (!here) return;
+                            const bool named = !QFileInfo(file).suffix().isEmpty();
+                            const QString target = named ? file : file + suffix;
+                            const auto write = [here, conversation, format, target] {
+                                if (here) here->exportChat(conversation, format, target);
+                            };
+                            if (named || !QFileInfo::exists(target)) return write();
+                            here->m_dialogs->confirm(here->m_page, tr("Replace the file?"),
+                                                     tr("%1 is there already.").arg(target), tr("Replace it"), write);
+                        });
+}
+
 void ChatController::exportChat(qint64 conversation, ChatExportFormat format, const QString& file) {
     m_store.exportTo(conversation, format, file)
         .then(this,
@@ -441,10 +479,10 @@ void ChatController::enlarge(const QString& key) {
     for (const TurnPicture& picture : m_attachments.all()) {
         if (picture.key == key) name = picture.name;
     }
-    QtConcurrent::run(&m_pool, [pictures = m_pictures, key] { return toQImage(pictures->decoded(key)); })
+    QtConcurrent::run(&m_pool, [pictures = m_pictures, key] { return Picture::of(toQImage(pictures->decoded(key))); })
         .then(this,
-              [this, name](const QImage& image) {
-                  if (m_page) m_page->showPicture(name, image);
+              [this, name](const Picture& picture) {
+                  if (m_page) m_page->showPicture(name, picture);
               })
         .onFailed(this, [this](const std::exception& error) { complain(tr("The picture cannot be shown"), error); });
 }

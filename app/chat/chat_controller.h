@@ -4,6 +4,7 @@
 #include "app/chat/chat_attachments.h"
 #include "app/chat/chat_list_model.h"
 #include "app/chat/chat_store.h"
+#include "app/dialogs.h"
 
 #include <QObject>
 #include <QPointer>
@@ -32,6 +33,7 @@ public:
 
     void attach(EngineWorker& engine);  // generates with it and follows what it has loaded
     void showActivities(ActivityList& activities);
+    void setDialogs(Dialogs& dialogs) { m_dialogs = &dialogs; }  // instead of the desktop's own
 
     // The two halves of attach(), for another engine.
     void setGenerate(ChatAnswers::Generate generate) { m_answers.setGenerate(std::move(generate)); }
@@ -69,6 +71,8 @@ private:
     void applySettings(const ChatSettings& settings);
     void remove(qint64 conversation);
     void search(const QString& text);
+    void chooseFiles();
+    void chooseExport(qint64 conversation, ChatExportFormat format);
     void exportChat(qint64 conversation, ChatExportFormat format, const QString& file);
     void loadThumbnail(const QString& key);
     void enlarge(const QString& key);
@@ -90,6 +94,8 @@ private:
     QSet<QString> m_thumbnailsOnTheWay;
     qint64 m_lastId = 0;
     int m_contextSize = 0;
+    Dialogs m_desktopDialogs;
+    Dialogs* m_dialogs = &m_desktopDialogs;
     ActivityList* m_activities = nullptr;
     std::shared_ptr<Activity> m_activity;
 };

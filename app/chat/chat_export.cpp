@@ -77,6 +77,12 @@ QJsonObject toJson(const ChatMessage& message, const ChatTree& tree, const QHash
 
 }  // namespace
 
+QString fileNameFor(const QString& title) {
+    static const QRegularExpression unsafe(QStringLiteral("[/\\\\:*?\"<>|\\x00-\\x1f]+"));
+    const QString name = QString(title).replace(unsafe, QStringLiteral(" ")).simplified().left(60).trimmed();
+    return name.isEmpty() || name.startsWith(u'.') ? tr("chat") : name;
+}
+
 QString chatToMarkdown(const Chat& chat, const QHash<QString, QString>& pictures) {
     QStringList parts;
     parts += QStringLiteral("# ") + chat.info.title.simplified();

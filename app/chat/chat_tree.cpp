@@ -11,24 +11,31 @@ namespace {
 
 constexpr qsizetype kTitleLength = 60;
 
-const std::array<std::pair<TurnState, QString>, 6> kStates{{
-    {TurnState::complete, QStringLiteral("complete")},
-    {TurnState::waiting, QStringLiteral("waiting")},
-    {TurnState::streaming, QStringLiteral("streaming")},
-    {TurnState::stopped, QStringLiteral("stopped")},
-    {TurnState::failed, QStringLiteral("failed")},
-    {TurnState::interrupted, QStringLiteral("interrupted")},
+constexpr std::array<std::pair<TurnState, QLatin1String>, 6> kStates{{
+    {TurnState::complete, QLatin1String("complete")},
+    {TurnState::waiting, QLatin1String("waiting")},
+    {TurnState::streaming, QLatin1String("streaming")},
+    {TurnState::stopped, QLatin1String("stopped")},
+    {TurnState::failed, QLatin1String("failed")},
+    {TurnState::interrupted, QLatin1String("interrupted")},
 }};
 
-const std::array<std::pair<Role, QString>, 3> kRoles{{
-    {Role::system, QStringLiteral("system")},
-    {Role::user, QStringLiteral("user")},
-    {Role::assistant, QStringLiteral("assistant")},
+constexpr std::array<std::pair<Role, QLatin1String>, 3> kRoles{{
+    {Role::system, QLatin1String("system")},
+    {Role::user, QLatin1String("user")},
+    {Role::assistant, QLatin1String("assistant")},
 }};
 
 template <typename Table, typename Value>
 QString nameIn(const Table& table, Value value) {
     return std::find_if(table.begin(), table.end(), [value](const auto& row) { return row.first == value; })->second;
+}
+
+template <typename Table, typename Value>
+Value valueIn(const Table& table, const QString& name, Value fallback) {
+    const auto row =
+        std::find_if(table.begin(), table.end(), [&name](const auto& other) { return other.second == name; });
+    return row == table.end() ? fallback : row->first;
 }
 
 }  // namespace
@@ -87,17 +94,10 @@ QString nameOf(Role role) {
 }
 
 TurnState turnStateFromName(const QString& name) {
-    for (const auto& [state, known] : kStates) {
-        if (known == name) return state;
-    }
-    return TurnState::complete;
+    return valueIn(kStates, name, TurnState::complete);
 }
-
 Role roleFromName(const QString& name) {
-    for (const auto& [role, known] : kRoles) {
-        if (known == name) return role;
-    }
-    return Role::user;
+    return valueIn(kRoles, name, Role::user);
 }
 
 QJsonObject toJson(const ChatSettings& settings) {

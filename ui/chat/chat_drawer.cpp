@@ -35,7 +35,8 @@ public:
     }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-        const theme::Colors& colors = theme::colors(option.palette);
+        // Not option.palette: the list is transparent, which would pass for dark.
+        const theme::Colors& colors = theme::colors(option.widget->window()->palette());
         painter->save();
         painter->setRenderHint(QPainter::Antialiasing);
         const QString title = index.data(ChatRoles::title).toString();
@@ -232,8 +233,14 @@ void ChatDrawer::moveBy(int step) {
 }
 
 bool ChatDrawer::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
+    const bool claim = event->type() == QEvent::ShortcutOverride;
+    if (event->type() != QEvent::KeyPress && !claim) return QWidget::eventFilter(watched, event);
     const auto* key = static_cast<QKeyEvent*>(event);
+    if (claim) {
+        // Esc empties the search; to the page it would mean Stop.
+        if (watched == m_search && key->key() == Qt::Key_Escape && !m_search->text().isEmpty()) event->accept();
+        return QWidget::eventFilter(watched, event);
+    }
     if (watched == m_search) {
         switch (key->key()) {
             case Qt::Key_Down: moveBy(1); return true;

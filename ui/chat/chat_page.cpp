@@ -10,13 +10,10 @@
 #include "ui/message_bar.h"
 #include "ui/theme.h"
 
-#include <QDragEnterEvent>
-#include <QFileDialog>
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
-#include <QMimeData>
-#include <QRegularExpression>
 #include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -32,7 +29,6 @@ const QString kChooseModel = QStringLiteral("model");
 }  // namespace
 
 ChatPage::ChatPage(QWidget* parent) : QWidget(parent) {
-    setAcceptDrops(true);
     m_splitter = new QSplitter(this);
     m_splitter->setChildrenCollapsible(false);
     m_splitter->setHandleWidth(5);
@@ -47,18 +43,11 @@ ChatPage::ChatPage(QWidget* parent) : QWidget(parent) {
     row->setContentsMargins(0, 0, 0, 0);
     row->addWidget(m_splitter);
 
-    m_overlay = new QLabel(tr("Drop to add the pictures to your message"), this);
-    m_overlay->setAlignment(Qt::AlignCenter);
-    m_overlay->setFont(theme::titleFont(font()));
-    m_overlay->setAttribute(Qt::WA_TransparentForMouseEvents);  // or the drop would leave the page: flicker
-    m_overlay->setAutoFillBackground(true);
-    m_overlay->hide();
-
     connect(m_drawer, &ChatDrawer::opened, this, &ChatPage::conversationOpened);
     connect(m_drawer, &ChatDrawer::newWanted, this, &ChatPage::newWanted);
     connect(m_drawer, &ChatDrawer::searchChanged, this, &ChatPage::searchChanged);
     connect(m_drawer, &ChatDrawer::deleteWanted, this, &ChatPage::deleteWanted);
-    connect(m_drawer, &ChatDrawer::exportWanted, this, &ChatPage::askForExport);
+    connect(m_drawer, &ChatDrawer::exportWanted, this, &ChatPage::exportWanted);
     connect(m_view, &ConversationView::thumbnailWanted, this, &ChatPage::thumbnailWanted);
     connect(m_view, &ConversationView::pictureActivated, this, &ChatPage::pictureWanted);
     connect(m_view, &ConversationView::linkClicked, this, &ChatPage::linkClicked);
@@ -69,7 +58,7 @@ ChatPage::ChatPage(QWidget* parent) : QWidget(parent) {
             [this] { m_messages->show(MessageBar::Kind::information, tr("Copied"), {}, {}, 2); });
     connect(m_composer, &Composer::sendWanted, this, &ChatPage::sendWanted);
     connect(m_composer, &Composer::stopWanted, this, &ChatPage::stopWanted);
-    connect(m_composer, &Composer::attachWanted, this, &ChatPage::askForPictures);
+    connect(m_composer, &Composer::attachWanted, this, &ChatPage::attachWanted);
     connect(m_composer, &Composer::filesOffered, this, &ChatPage::filesOffered);
     connect(m_composer, &Composer::imageOffered, this, &ChatPage::imageOffered);
     connect(m_composer, &Composer::removeWanted, this, &ChatPage::attachmentRemoved);
@@ -80,6 +69,12 @@ ChatPage::ChatPage(QWidget* parent) : QWidget(parent) {
     buildShortcuts();
     rebuildEmptyState();
     setTitle({});
+    setFocusProxy(m_composer->edit());
+}
+
+void ChatPage::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    if (!isAncestorOf(QApplication::focusWidget())) m_composer->edit()->setFocus(Qt::OtherFocusReason);
 }
 
 QWidget* ChatPage::buildColumn() {
@@ -116,9 +111,9 @@ QWidget* ChatPage::buildColumn() {
         m_drawer->renameCurrent();
     });
     menu->addAction(icon(QStringLiteral("export")), tr("Export as Markdown …"), this,
-                    [this] { askForExport(m_open, ChatExportFormat::markdown); });
+                    [this] { Q_EMIT exportWanted(m_open, ChatExportFormat::markdown); });
     menu->addAction(icon(QStringLiteral("export")), tr("Export as JSON …"), this,
-                    [this] { askForExport(m_open, ChatExportFormat::json); });
+                    [this] { Q_EMIT exportWanted(m_open, ChatExportFormat::json); });
     menu->addSeparator();
     menu->addAction(icon(QStringLiteral("delete")), tr("Delete"), this, [this] { Q_EMIT deleteWanted(m_open); });
     m_menu->setMenu(menu);
@@ -173,7 +168,7 @@ void ChatPage::rebuildEmptyState() {
     for (const QString& suggestion : m_model.suggestions)
         fresh->addAction(suggestion, QStringLiteral("send"), suggestion);
     connect(fresh, &EmptyState::triggered, this, [this](const QString& wish) {
-        if (wish == kAttach) return askForPictures();
+        if (wish == kAttach) return Q_EMIT attachWanted();
         if (wish == kChooseModel) return Q_EMIT modelWanted();
         m_composer->setText(wish);
         m_composer->edit()->setFocus(Qt::OtherFocusReason);
@@ -254,36 +249,9 @@ void ChatPage::setMessage(const QString& text) {
     m_composer->setText(text);
 }
 
-void ChatPage::showPicture(const QString& name, const QImage& image) {
-    auto* dialog = new PictureDialog(name, image, window());
+void ChatPage::showPicture(const QString& name, const Picture& picture) {
+    auto* dialog = new PictureDialog(name, picture, window());
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->open();
-}
-
-void ChatPage::askForPictures() {
-    auto* dialog = new QFileDialog(this, tr("Add pictures to the message"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFiles);
-    dialog->setNameFilters({tr("Pictures (*.jpg *.jpeg *.png *.webp *.gif *.bmp *.tif *.tiff *.heic *.heif *.avif)"),
-                            tr("All files (*)")});
-    connect(dialog, &QFileDialog::urlsSelected, this, &ChatPage::filesOffered);
-    dialog->open();
-}
-
-void ChatPage::askForExport(qint64 id, ChatExportFormat format) {
-    if (id == 0) return;
-    const bool markdown = format == ChatExportFormat::markdown;
-    auto* dialog = new QFileDialog(this, markdown ? tr("Export as Markdown") : tr("Export as JSON"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(markdown ? QStringLiteral("md") : QStringLiteral("json"));
-    dialog->setNameFilters({markdown ? tr("Markdown (*.md)") : tr("JSON (*.json)"), tr("All files (*)")});
-    QString name = id == m_open ? m_title->text() : m_drawer->list()->currentIndex().data().toString();
-    name.replace(QRegularExpression(QStringLiteral("[/\\\\:*?\"<>|\\x00-\\x1f]+")), QStringLiteral(" "));
-    name = name.simplified().left(60);
-    dialog->selectFile(name.isEmpty() || name.startsWith(u'.') ? tr("chat") : name);
-    connect(dialog, &QFileDialog::fileSelected, this,
-            [this, id, format](const QString& file) { Q_EMIT exportWanted(id, format, file); });
     dialog->open();
 }
 
@@ -292,37 +260,6 @@ QByteArray ChatPage::saveState() const {
 }
 void ChatPage::restoreState(const QByteArray& state) {
     m_splitter->restoreState(state);
-}
-
-void ChatPage::dragEnterEvent(QDragEnterEvent* event) {
-    if (!event->mimeData()->hasUrls() && !event->mimeData()->hasImage()) return;
-    event->acceptProposedAction();
-    const theme::Colors& colors = theme::colors(*this);
-    QPalette palette = m_overlay->palette();
-    QColor veil = colors.window;
-    veil.setAlpha(225);
-    palette.setColor(QPalette::Window, veil);
-    palette.setColor(QPalette::WindowText, colors.accent);
-    m_overlay->setPalette(palette);
-    m_overlay->setGeometry(rect());
-    m_overlay->raise();
-    m_overlay->show();
-}
-
-void ChatPage::dragLeaveEvent(QDragLeaveEvent* /*event*/) {
-    m_overlay->hide();
-}
-
-void ChatPage::dropEvent(QDropEvent* event) {
-    m_overlay->hide();
-    event->acceptProposedAction();
-    m_composer->offer(*event->mimeData());
-    m_composer->edit()->setFocus(Qt::OtherFocusReason);
-}
-
-void ChatPage::resizeEvent(QResizeEvent* event) {
-    QWidget::resizeEvent(event);
-    m_overlay->setGeometry(rect());
 }
 
 }  // namespace vitrine

@@ -20,6 +20,7 @@ class Composer;
 class ConversationView;
 class EmptyState;
 class MessageBar;
+struct Picture;
 
 // The Chat place: conversations at the left, the open one in the middle, the composer below. It shows values and emits
 // wishes; pictures arrive as thumbnails, by key, when they have been asked for. Lives on the UI thread.
@@ -46,7 +47,7 @@ public:
     void setThumbnail(const QString& key, const QImage& image);
     void clearMessage();
     void setMessage(const QString& text);
-    void showPicture(const QString& name, const QImage& image);  // enlarged
+    void showPicture(const QString& name, const Picture& picture);  // enlarged
     MessageBar& messages() { return *m_messages; }
 
     QByteArray saveState() const;
@@ -62,6 +63,7 @@ Q_SIGNALS:
     void regenerateWanted(qint64 turn);
     void editWanted(qint64 turn, const QString& text);
     void branchWanted(qint64 turn, int step);
+    void attachWanted();  // pictures, by a dialog
     void filesOffered(const QList<QUrl>& urls);
     void imageOffered(const QImage& image);
     void attachmentRemoved(const QString& key);
@@ -74,20 +76,15 @@ Q_SIGNALS:
     void newWanted();
     void searchChanged(const QString& text);
     void deleteWanted(qint64 id);
-    void exportWanted(qint64 id, vitrine::ChatExportFormat format, const QString& file);
+    void exportWanted(qint64 id, vitrine::ChatExportFormat format);
 
 protected:
-    void dragEnterEvent(QDragEnterEvent* event) override;
-    void dragLeaveEvent(QDragLeaveEvent* event) override;
-    void dropEvent(QDropEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     QWidget* buildColumn();
     void buildShortcuts();
     void rebuildEmptyState();
-    void askForPictures();
-    void askForExport(qint64 id, ChatExportFormat format);
     void refreshBody();
 
     QSplitter* m_splitter;
@@ -100,7 +97,6 @@ private:
     ConversationView* m_view;
     MessageBar* m_messages;
     Composer* m_composer;
-    QLabel* m_overlay;
     ChatModelState m_model;
     qint64 m_open = 0;
     bool m_hasTurns = false;

@@ -1,5 +1,6 @@
 #include "ui/chat/composer.h"
 
+#include "ui/captions/drop_data.h"
 #include "ui/chat/chat_settings_panel.h"
 #include "ui/chat/picture_strip.h"
 #include "ui/icons.h"
@@ -24,6 +25,12 @@ namespace vitrine {
 namespace {
 
 constexpr int kMaxLines = 9;  // of the text before it scrolls
+
+// Cells of a table come as text and as a picture of them: the text is meant.
+bool offersPictures(const QMimeData& mime) {
+    const bool plainText = mime.hasFormat(QStringLiteral("text/plain")) && !mime.hasUrls();
+    return !plainText && DropData::of(mime).isOurs();
+}
 
 }  // namespace
 
@@ -57,6 +64,18 @@ void MessageEdit::inputMethodEvent(QInputMethodEvent* event) {
     QPlainTextEdit::inputMethodEvent(event);
 }
 
+bool MessageEdit::event(QEvent* event) {
+    if (event->type() == QEvent::ShortcutOverride) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        // Deletes the rest of the line on some desktops; here it leads to the search.
+        if (key->key() == Qt::Key_K && key->modifiers() == Qt::ControlModifier) {
+            event->ignore();
+            return true;
+        }
+    }
+    return QPlainTextEdit::event(event);
+}
+
 void MessageEdit::keyPressEvent(QKeyEvent* event) {
     const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
     if (enter && !m_composing && !(event->modifiers() & (Qt::ShiftModifier | Qt::AltModifier))) {
@@ -67,11 +86,11 @@ void MessageEdit::keyPressEvent(QKeyEvent* event) {
 }
 
 bool MessageEdit::canInsertFromMimeData(const QMimeData* source) const {
-    return Composer::offersPictures(*source) || QPlainTextEdit::canInsertFromMimeData(source);
+    return offersPictures(*source) || QPlainTextEdit::canInsertFromMimeData(source);
 }
 
 void MessageEdit::insertFromMimeData(const QMimeData* source) {
-    if (Composer::offersPictures(*source))
+    if (offersPictures(*source))
         Q_EMIT picturesOffered(source);
     else
         QPlainTextEdit::insertFromMimeData(source);
@@ -257,24 +276,16 @@ void Composer::send() {
     if (m_send->isEnabled() && !m_send->isHidden()) Q_EMIT sendWanted(m_edit->toPlainText());
 }
 
-bool Composer::offersPictures(const QMimeData& mime) {
-    if (mime.hasImage()) return true;
-    const QList<QUrl> urls = mime.urls();
-    // A web address that somebody pastes as text stays text.
-    return std::any_of(urls.begin(), urls.end(), [](const QUrl& url) { return url.isLocalFile(); });
-}
-
 void Composer::offer(const QMimeData& mime) {
+    const DropData content = DropData::of(mime);
     QList<QUrl> files;
-    for (const QUrl& url : mime.urls()) {
-        if (url.isLocalFile()) files += url;
-    }
-    if (!files.isEmpty())
+    for (const QString& file : content.files + content.folders) files += QUrl::fromLocalFile(file);
+    if (files.isEmpty() && !content.hasImage()) files = mime.urls();  // refused with a reason
+    if (!files.isEmpty()) {
         Q_EMIT filesOffered(files);
-    else if (mime.hasImage())
-        Q_EMIT imageOffered(qvariant_cast<QImage>(mime.imageData()));
-    else if (mime.hasUrls())
-        Q_EMIT filesOffered(mime.urls());
+    } else {
+        Q_EMIT imageOffered(content.image.isNull() ? QImage::fromData(content.imageBytes) : content.image);
+    }
 }
 
 }  // namespace vitrine

@@ -32,6 +32,7 @@ Q_SIGNALS:
     void picturesOffered(const QMimeData* mime);  // valid during the call
 
 protected:
+    bool event(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     bool canInsertFromMimeData(const QMimeData* source) const override;
     void insertFromMimeData(const QMimeData* source) override;
@@ -63,9 +64,8 @@ public:
     MessageEdit* edit() const { return m_edit; }
     ChatSettingsPanel* settings() const { return m_settings; }
 
-    static bool offersPictures(const QMimeData& mime);
-    void offer(const QMimeData& mime);
-    bool hasPictures() const;  // that can be sent
+    void offer(const QMimeData& mime);  // pictures that were pasted
+    bool hasPictures() const;           // that can be sent
     void send();
 
 Q_SIGNALS:

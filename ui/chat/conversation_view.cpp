@@ -38,9 +38,6 @@ ConversationView::ConversationView(QWidget* parent) : QAbstractScrollArea(parent
     m_layoutTimer.setSingleShot(true);
     m_layoutTimer.setInterval(0);
     connect(&m_layoutTimer, &QTimer::timeout, this, &ConversationView::layoutRows);
-    connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this](int value) {
-        if (!m_placing) m_following = value >= verticalScrollBar()->maximum() - 4;
-    });
     m_toEnd = new QToolButton(this);
     m_toEnd->setIcon(icon(QStringLiteral("chevron-down")));
     m_toEnd->setToolTip(tr("To the end"));
@@ -273,11 +270,11 @@ void ConversationView::layoutRows() {
 }
 
 void ConversationView::chainTabs() {
-    QWidget* last = nullptr;
+    QWidget* last = this;
     for (const Row& row : m_rows) {
         if (row.widget == nullptr) continue;
         for (QWidget* control : row.widget->controls()) {
-            if (last != nullptr) setTabOrder(last, control);
+            setTabOrder(last, control);
             last = control;
         }
     }
@@ -311,7 +308,9 @@ void ConversationView::resizeEvent(QResizeEvent* event) {
 }
 
 void ConversationView::scrollContentsBy(int /*dx*/, int /*dy*/) {
-    if (!m_placing) layoutRows();
+    if (m_placing) return;
+    m_following = verticalScrollBar()->value() >= verticalScrollBar()->maximum() - 4;
+    layoutRows();
 }
 
 bool ConversationView::viewportEvent(QEvent* event) {

@@ -1,31 +1,23 @@
 #include "ui/chat/picture_dialog.h"
 
-#include <QMouseEvent>
-#include <QPainter>
+#include "ui/pictures/picture_view.h"
+
+#include <QVBoxLayout>
 
 namespace vitrine {
 
-PictureDialog::PictureDialog(const QString& name, const QImage& image, QWidget* parent)
-    : QDialog(parent), m_image(image) {
-    setWindowTitle(tr("%1, %2 × %3").arg(name).arg(image.width()).arg(image.height()));
-    setAccessibleName(windowTitle());
+PictureDialog::PictureDialog(const QString& name, const Picture& picture, QWidget* parent) : QDialog(parent) {
+    const QSize size = picture.image.size();
+    setWindowTitle(tr("%1, %2 × %3").arg(name).arg(size.width()).arg(size.height()));
+    auto* view = new PictureView(this);
+    view->setAccessibleName(windowTitle());
+    view->setPicture(picture);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(view);
     const QSize room = parent != nullptr ? parent->size() * 0.9 : QSize(1000, 700);
-    resize(image.size().scaled(room, Qt::KeepAspectRatio).boundedTo(image.size() * 4).expandedTo({240, 180}));
-}
-
-void PictureDialog::paintEvent(QPaintEvent* /*event*/) {
-    QPainter painter(this);
-    QSizeF size = m_image.size();
-    size.scale(this->size(), Qt::KeepAspectRatio);
-    QRectF target(QPointF(), size);
-    target.moveCenter(QRectF(rect()).center());
-    // A small picture shows its pixels instead of a blur.
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, size.width() < m_image.width() * 2.0);
-    painter.drawImage(target, m_image);
-}
-
-void PictureDialog::mouseReleaseEvent(QMouseEvent* /*event*/) {
-    accept();
+    resize(size.scaled(room, Qt::KeepAspectRatio).boundedTo(size * 4).expandedTo({320, 240}));
+    view->setFocus();
 }
 
 }  // namespace vitrine

@@ -22,6 +22,7 @@ PictureTile::PictureTile(const TurnPicture& picture, bool removable, QWidget* pa
     if (!removable) return;
     m_remove = new QToolButton(this);
     m_remove->setIcon(vitrine::icon(QStringLiteral("close")));
+    m_remove->setStyleSheet(QStringLiteral("QToolButton, QToolButton:focus { padding: 0; }"));
     m_remove->setToolTip(tr("Remove"));
     m_remove->setAccessibleName(tr("Remove %1").arg(picture.name));
     m_remove->setCursor(Qt::PointingHandCursor);

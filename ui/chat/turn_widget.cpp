@@ -53,7 +53,7 @@ TurnWidget::TurnWidget(QWidget* parent) : QWidget(parent) {
 
     m_foot = new QWidget(this);
     auto* foot = new QHBoxLayout(m_foot);
-    foot->setContentsMargins(0, 0, 0, 0);
+    foot->setContentsMargins(-theme::kTight - 2, 0, 0, 0);  // the first icon stands below the text
     foot->setSpacing(2);
     m_copy = makeButton(QStringLiteral("copy"), tr("Copy this message"));
     m_edit = makeButton(QStringLiteral("edit"), tr("Edit and ask again (this version is kept)"));
@@ -129,7 +129,7 @@ void TurnWidget::append(const QString& text, const QString& reasoning) {
     m_turn.text += text;
     m_turn.reasoning += reasoning;
     m_turn.state = TurnState::streaming;
-    if (!reasoning.isEmpty()) showReasoning();
+    if (!m_turn.reasoning.isEmpty()) showReasoning();
     if (!text.isEmpty()) showText();
     showFoot();
     Q_EMIT heightChanged();
@@ -141,6 +141,7 @@ void TurnWidget::showText() {
         if (folded && m_unfold == nullptr) {
             m_unfold = new QToolButton(this);
             m_unfold->setText(tr("Show all of it (%L1 characters)").arg(m_turn.text.size()));
+            m_unfold->setAccessibleName(tr("Show all of it"));
             theme::setButtonKind(*m_unfold, "quiet");
             m_layout->insertWidget(m_layout->indexOf(m_body) + 1, m_unfold);
             connect(m_unfold, &QToolButton::clicked, this, [this] {
@@ -195,7 +196,9 @@ void TurnWidget::showReasoning() {
     m_disclosure->setAccessibleName(tr("Show the thoughts before this answer"));
     m_disclosure->show();
     // Folded thoughts are not laid out at all.
-    if (m_disclosure->isChecked()) m_reasoning->setPlain(m_turn.reasoning.trimmed());
+    if (!m_disclosure->isChecked() || m_shownThoughts == m_turn.reasoning) return;
+    m_shownThoughts = m_turn.reasoning;
+    m_reasoning->setPlain(m_shownThoughts.trimmed());
 }
 
 void TurnWidget::showFoot() {
@@ -303,6 +306,9 @@ bool TurnWidget::eventFilter(QObject* watched, QEvent* event) {
         const auto reason = static_cast<QFocusEvent*>(event)->reason();
         const bool byKey = reason == Qt::TabFocusReason || reason == Qt::BacktabFocusReason;
         if (event->type() == QEvent::FocusIn && byKey) Q_EMIT focused();
+    } else if (watched == m_editor && event->type() == QEvent::ShortcutOverride) {
+        // Esc ends the editing; to the page it would mean Stop.
+        if (static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) event->accept();
     } else if (watched == m_editor && event->type() == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;

@@ -67,6 +67,7 @@ private:
     MarkdownReader m_reader;
     qsizetype m_read = -1;  // characters of the text that m_reader has; -1: it begins anew
     bool m_unfolded = false;
+    QString m_shownThoughts;
 
     QVBoxLayout* m_layout;
     QLabel* m_speaker;
