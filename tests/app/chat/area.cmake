@@ -1,0 +1,1 @@
+vitrine_test(chat LABELS app)
