@@ -9,6 +9,7 @@
 #include "ui/pictures/picture_view.h"
 #include "ui/theme.h"
 
+#include <QApplication>
 #include <QDataStream>
 #include <QIODevice>
 #include <QKeyEvent>
@@ -74,6 +75,7 @@ CaptionsPage::CaptionsPage(QWidget* parent) : QWidget(parent) {
     layout->setSpacing(0);
     layout->addWidget(m_pages, 1);
     layout->addWidget(m_messages);
+    setFocusProxy(m_list);
 
     connect(m_list, &PictureList::currentChanged, this, &CaptionsPage::showRow);
     connect(m_list, &PictureList::currentTouched, this, &CaptionsPage::refreshRow);
@@ -269,7 +271,15 @@ void CaptionsPage::captionConfirmed() {
 }
 
 void CaptionsPage::updateActions() {
-    m_pages->setCurrentIndex(m_list->counts().total > 0 ? 1 : 0);
+    const int page = m_list->counts().total > 0 ? 1 : 0;
+    if (m_pages->currentIndex() != page) {
+        // The keys are the list's from the first picture on, unless another place has them.
+        const bool take = page == 1 && isVisible() &&
+                          (QApplication::focusWidget() == nullptr || isAncestorOf(QApplication::focusWidget()) ||
+                           QApplication::focusWidget() == this);
+        m_pages->setCurrentIndex(page);
+        if (take) m_list->setFocus(Qt::OtherFocusReason);
+    }
     m_prompt->setPictures(m_row.isValid(), m_list->selectedCount(), m_list->shownCount(), m_list->hidesSome());
 }
 

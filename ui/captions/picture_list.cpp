@@ -61,6 +61,7 @@ QString counted(int count, const QString& one, const QString& many) {
 PictureList::PictureList(QWidget* parent)
     : QWidget(parent), m_filter(new CaptionFilter(this)), m_delegate(new PictureDelegate(this)) {
     m_view = new Rows(this);
+    setFocusProxy(m_view);
     m_view->setAccessibleName(tr("Pictures"));
     m_view->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_view->setEditTriggers(QAbstractItemView::NoEditTriggers);

@@ -11,6 +11,7 @@
 #include "ui/chat/composer.h"
 #include "ui/message_bar.h"
 
+#include <QAbstractItemView>
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
@@ -132,7 +133,7 @@ private Q_SLOTS:
             drop(window, files);
             QTRY_COMPARE(application->captions().list().rowCount(), 4);
             QTRY_COMPARE(page->currentPath(), files[0]);
-            QTRY_VERIFY(page->isAncestorOf(QApplication::focusWidget()));
+            QTRY_VERIFY(qobject_cast<QAbstractItemView*>(QApplication::focusWidget()) != nullptr);
             QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return, Qt::ControlModifier);
             QTRY_COMPARE_WITH_TIMEOUT(stateOf(*application, files[0]), CaptionState::machine, 60000);
             const QString sidecar = files[0].chopped(4) + QStringLiteral(".txt");
@@ -213,7 +214,7 @@ private Q_SLOTS:
 
     void the_program_answers_from_a_terminal() {
         int code = -1;
-        QVERIFY(run({QStringLiteral("--version")}, 1.0, &code).startsWith("vitrine "));
+        QVERIFY(run({QStringLiteral("--version")}, 1.0, &code).contains("vitrine 0"));
         QCOMPARE(code, 0);
         QVERIFY(run({QStringLiteral("--help")}, 1.0, &code).contains("--profile"));
         QVERIFY(run({QStringLiteral("--nonsense")}, 1.0, &code).contains("nonsense"));
