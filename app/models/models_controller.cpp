@@ -93,6 +93,8 @@ ModelsController::ModelsController(Parts parts, const QString& demoFolder, HubEn
     });
     connect(&m_parts.engine, &EngineWorker::stateChanged, this, [this] {
         m_loadProgress = -1.0;
+        const QString& folder = m_parts.engine.folder();
+        if (!folder.isEmpty() && m_finder.find(folder) == nullptr && !m_places.added.contains(folder)) refresh();
         showEntries();
         showLoad();
         m_finder.measure();
