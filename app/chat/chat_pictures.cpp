@@ -79,6 +79,10 @@ ChatPictures::Kept ChatPictures::keepBytes(const std::string& bytes, const QStri
     const auto image = std::make_shared<const Image>(decode(bytes, name));
     const QString key = digestOf(bytes) + u'.' + suffixOf(image->format);
     const QString path = pathOf(key);
+    {
+        const std::lock_guard lock(m_mutex);
+        m_kept.insert(key);
+    }
     if (QFileInfo(path).size() != static_cast<qint64>(bytes.size())) {
         if (!QDir().mkpath(QFileInfo(path).path())) {
             throw FileError({.name = tr("The folder for the pictures of chats cannot be made").toStdString(),
@@ -148,7 +152,9 @@ void ChatPictures::collect(const QSet<QString>& inUse) {
     QDirIterator files(m_folder, QDir::Files | QDir::Hidden, QDirIterator::Subdirectories);
     while (files.hasNext()) {
         const QString file = files.next();
-        if (!inUse.contains(files.fileName())) QFile::remove(file);
+        const QString key = files.fileName().section(QStringLiteral(".part-"), 0, 0);  // also while it is being written
+        const std::lock_guard lock(m_mutex);
+        if (!inUse.contains(files.fileName()) && !m_kept.contains(key)) QFile::remove(file);
     }
 }
 

@@ -33,7 +33,8 @@ public:
     QImage thumbnail(const QString& key, int side);
 
     QString pathOf(const QString& key) const;
-    void collect(const QSet<QString>& inUse);  // deletes what nothing refers to
+    // Deletes what nothing refers to. What was kept by this object stays: its message may not be written yet.
+    void collect(const QSet<QString>& inUse);
 
 private:
     Kept keepBytes(const std::string& bytes, const QString& name);
@@ -43,6 +44,7 @@ private:
 
     QString m_folder;
     std::mutex m_mutex;
+    QSet<QString> m_kept;                             // names of files written or found by keep(); guarded by m_mutex
     std::list<std::pair<QString, ImagePtr>> m_cache;  // used last first; guarded by m_mutex
 };
 

@@ -349,6 +349,10 @@ void TestChatStore::collectsUnusedPictures() {
     asked.pictures = {{used.key, QStringLiteral("a.png")}};
     store->add(1, asked);
     store->setDeleted(1, true);  // can still be brought back
+    onStore(*database, [](QSqlDatabase&) { return 0; });
+    pictures->collect({used.key});
+    QVERIFY(QFile::exists(pictures->pathOf(unused.key)));            // its message may be on its way
+    pictures = std::make_shared<ChatPictures>(profile->pictures());  // another run of the program
     store = std::make_unique<ChatStore>(*database, pictures);
     overview();
     QVERIFY(QFile::exists(pictures->pathOf(used.key)));
