@@ -139,7 +139,7 @@ QStringList exportChat(const Chat& chat, ChatExportFormat format, const QString&
                 continue;
             }
             const QString name = copyName(picture, taken);
-            QDir(target.path()).mkpath(folderName);
+            QDir(target.path()).mkdir(folderName);  // never the folder a person has mistyped
             const ReadOnlyFile kept(pictures.pathOf(picture.key).toStdString());
             write_file(QDir(target.path()).filePath(folderName + u'/' + name).toStdString(), kept.read_all());
             copies.insert(picture.key, folderName + u'/' + name);

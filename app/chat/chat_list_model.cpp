@@ -4,6 +4,7 @@
 #include <QLocale>
 
 #include <algorithm>
+#include <utility>
 
 namespace vitrine {
 
@@ -17,7 +18,8 @@ QString ChatListModel::groupOf(const QDate& day, const QDate& today) {
 }
 
 void ChatListModel::setChats(const QList<ChatInfo>& chats) {
-    m_chats = chats;
+    const QList<ChatInfo> early = std::exchange(m_chats, chats);
+    for (auto chat = early.crbegin(); chat != early.crend(); ++chat) put(*chat);
     refresh();
 }
 

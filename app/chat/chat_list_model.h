@@ -17,8 +17,8 @@ class ChatListModel : public QAbstractListModel {
 public:
     using QAbstractListModel::QAbstractListModel;
 
-    void setChats(const QList<ChatInfo>& chats);
-    void put(const ChatInfo& chat);  // new or changed
+    void setChats(const QList<ChatInfo>& chats);  // the stored ones; what was put before they came stays
+    void put(const ChatInfo& chat);               // new or changed
     void remove(qint64 conversation);
     void setHits(const QList<chat_tables::Hit>& hits);
     void clearHits();

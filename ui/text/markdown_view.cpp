@@ -228,7 +228,7 @@ void MarkdownView::writeCode(const MarkdownBlock& block) {
     format.setLeftMargin(format.leftMargin() + pad);
     format.setRightMargin(pad);
     format.setTopMargin(format.topMargin() + em() * 1.7);  // the language and the button stand there
-    format.setBottomMargin(pad);
+    format.setBottomMargin(pad + em() * 0.55);
     format.setProperty(kRoleProperty, DrawnCode);
     format.setProperty(kLanguageProperty, block.language);
     const QTextCharFormat characters = codeCharacters();
@@ -370,8 +370,9 @@ void MarkdownView::paintEvent(QPaintEvent* event) {
 }
 
 int MarkdownView::heightForWidth(int width) const {
-    // The document takes this width in resizeEvent() anyway: it is laid out once.
-    document()->setTextWidth(width);
+    // The document takes this width in resizeEvent() anyway: it is laid out once. Only the very first time it falls
+    // back to the width its editor has, and is told again.
+    for (int i = 0; i < 2 && qRound(document()->textWidth()) != width; ++i) document()->setTextWidth(width);
     return static_cast<int>(std::ceil(document()->size().height())) + 1;
 }
 
