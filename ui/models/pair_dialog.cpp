@@ -50,6 +50,7 @@ PairDialog::PairDialog(QWidget* parent)
     auto* form = new QFormLayout;
     form->setVerticalSpacing(theme::kSpace);
     form->setHorizontalSpacing(theme::kGroup);
+    form->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     form->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
     const auto add = [&](const QString& label, QComboBox* box, const QString& name) {
         box->setAccessibleName(name);

@@ -71,7 +71,7 @@ void setUpTable(QTableView& table, const QString& name) {
     table.setTabKeyNavigation(false);
     table.setStyleSheet(
         QStringLiteral("QHeaderView { border: none; }"
-                       "QTableView::item { border: none; padding: 0 8px; }"
+                       "QTableView::item { border: none; padding: 0 5px; }"
                        "QTableView::item:selected { background: palette(highlight);"
                        " color: palette(highlighted-text); }"));
     table.verticalHeader()->hide();
