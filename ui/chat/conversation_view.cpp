@@ -54,6 +54,7 @@ int ConversationView::columnWidth() const {
 }
 
 void ConversationView::setTurns(const QList<Turn>& turns, bool jumpToEnd) {
+    m_changing = true;
     QHash<qint64, Row> before;
     for (Row& row : m_rows) before.insert(row.turn.id, row);
     m_rows.clear();
@@ -67,6 +68,7 @@ void ConversationView::setTurns(const QList<Turn>& turns, bool jumpToEnd) {
         m_rows.push_back(row);
     }
     for (Row& gone : before) dropWidget(gone);
+    m_changing = false;
     if (jumpToEnd) m_following = true;
     layoutRows();
 }
@@ -143,7 +145,7 @@ TurnWidget* ConversationView::makeWidget(const Row& row) {
         for (Row& other : m_rows) {
             if (other.widget == widget) other.measured = false;
         }
-        layoutSoon();
+        layoutNow();
     });
     connect(widget, &TurnWidget::focused, this, [this, widget] { showTurn(widget->turn().id); });
     connect(widget, &TurnWidget::thumbnailWanted, this, [this, widget](const QString& key) {
@@ -193,6 +195,13 @@ void ConversationView::measure(Row& row) {
     row.measured = true;
 }
 
+void ConversationView::layoutNow() {
+    if (m_changing)
+        layoutSoon();
+    else
+        layoutRows();
+}
+
 void ConversationView::layoutSoon() {
     if (!m_layoutTimer.isActive()) m_layoutTimer.start();
 }
@@ -210,6 +219,7 @@ void ConversationView::setScroll(int value, int contentHeight) {
 // the reader is there.
 void ConversationView::layoutRows() {
     m_layoutTimer.stop();
+    const QScopedValueRollback<bool> once(m_changing, true);
     const int height = viewport()->height();
     if (std::exchange(m_width, columnWidth()) != m_width) {
         for (Row& row : m_rows) row.measured = false;

@@ -64,6 +64,7 @@ private:
     };
 
     void layoutSoon();
+    void layoutNow();  // before a turn is painted at a height it no longer has
     void layoutRows();
     void measure(Row& row);
     int estimate(const Turn& turn) const;
@@ -83,8 +84,9 @@ private:
     QTimer m_layoutTimer;
     QToolButton* m_toEnd;
     bool m_following = true;
-    bool m_placing = false;  // the scroll bar moves because of us
-    int m_width = 0;         // the rows were measured for this width
+    bool m_placing = false;   // the scroll bar moves because of us
+    bool m_changing = false;  // m_rows is not whole, or being laid out
+    int m_width = 0;          // the rows were measured for this width
 };
 
 }  // namespace vitrine

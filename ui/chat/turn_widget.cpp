@@ -53,7 +53,7 @@ TurnWidget::TurnWidget(QWidget* parent) : QWidget(parent) {
 
     m_foot = new QWidget(this);
     auto* foot = new QHBoxLayout(m_foot);
-    foot->setContentsMargins(-theme::kTight - 2, 0, 0, 0);  // the first icon stands below the text
+    foot->setContentsMargins(0, 0, 0, 0);
     foot->setSpacing(2);
     m_copy = makeButton(QStringLiteral("copy"), tr("Copy this message"));
     m_edit = makeButton(QStringLiteral("edit"), tr("Edit and ask again (this version is kept)"));
