@@ -511,7 +511,7 @@ void TestChatController::usesTheDialogs() {
     QTRY_VERIFY(page->messages().text().contains(QStringLiteral("saved.md")));
     QVERIFY(QFile::exists(profile->file(QStringLiteral("saved.md"))));
     QVERIFY(QFile::exists(profile->file(QStringLiteral("saved_pictures/a.png"))));
-    dialogs.target = profile->file(QStringLiteral("no/such/folder.json"));
+    dialogs.target = profile->file(QStringLiteral("a.png/x.json"));
     Q_EMIT page->exportWanted(controller->current().info.id, ChatExportFormat::json);
     QTRY_VERIFY(page->messages().text().contains(QStringLiteral("not exported")));
 }

@@ -447,7 +447,7 @@ void TestChatStore::exportsMarkdownAndJson() {
     QVERIFY(QFile::exists(folder + u'/' + picture.value(QStringLiteral("file")).toString()));
     QVERIFY_THROWS_EXCEPTION(
         Error,
-        store->exportTo(1, ChatExportFormat::json, profile->file(QStringLiteral("absent/x.json"))).waitForFinished());
+        store->exportTo(1, ChatExportFormat::json, profile->file(QStringLiteral("a b.png/x.json"))).waitForFinished());
 }
 
 void TestChatStore::makesTitles() {

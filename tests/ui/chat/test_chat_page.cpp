@@ -249,7 +249,8 @@ void TestChatPage::showsPicturesOfTheMessage() {
     page->showPicture(QStringLiteral("cat.png"), Picture::of(picture(Qt::white, Qt::red, {300, 200})));
     auto* dialog = page->findChild<PictureDialog*>();
     QVERIFY(dialog != nullptr && dialog->isVisible());
-    QVERIFY(QTest::qWaitForWindowActive(dialog));
+    dialog->activateWindow();
+    QTRY_COMPARE(QApplication::activeWindow(), dialog);
     QTest::keyClick(dialog, Qt::Key_Escape);
     QTRY_VERIFY(page->findChild<PictureDialog*>() == nullptr);
 }
