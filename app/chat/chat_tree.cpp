@@ -1,5 +1,7 @@
 #include "app/chat/chat_tree.h"
 
+#include "app/generation_json.h"
+
 #include <QCoreApplication>
 
 #include <algorithm>
@@ -101,46 +103,15 @@ Role roleFromName(const QString& name) {
 }
 
 QJsonObject toJson(const ChatSettings& settings) {
-    const GenerationOptions& generation = settings.generation;
-    const SamplingOptions& sampling = generation.sampling;
-    QJsonObject json{
-        {QStringLiteral("temperature"), sampling.temperature},
-        {QStringLiteral("top_k"), sampling.top_k},
-        {QStringLiteral("top_p"), sampling.top_p},
-        {QStringLiteral("min_p"), sampling.min_p},
-        {QStringLiteral("repetition_penalty"), sampling.repetition_penalty},
-        {QStringLiteral("presence_penalty"), sampling.presence_penalty},
-        {QStringLiteral("penalty_window"), sampling.penalty_window},
-        {QStringLiteral("max_tokens"), generation.max_tokens},
-        {QStringLiteral("thinking"), generation.thinking},
-        {QStringLiteral("detect_loops"), generation.detect_loops},
-    };
-    // As text: a double has only 53 bits.
-    if (settings.fixedSeed) json.insert(QStringLiteral("seed"), QString::number(sampling.seed));
+    QJsonObject json = toJson(settings.generation);
+    if (!settings.fixedSeed) json.remove(QStringLiteral("seed"));
     return json;
 }
 
 ChatSettings chatSettingsFromJson(const QJsonObject& json) {
     ChatSettings settings;
-    GenerationOptions& generation = settings.generation;
-    SamplingOptions& sampling = generation.sampling;
-    const auto real = [&json](const char* key, double& value, double low, double high) {
-        value = std::clamp(json.value(QLatin1String(key)).toDouble(value), low, high);
-    };
-    const auto whole = [&json](const char* key, int& value, int low, int high) {
-        value = std::clamp(json.value(QLatin1String(key)).toInt(value), low, high);
-    };
-    real("temperature", sampling.temperature, 0.0, 5.0);
-    whole("top_k", sampling.top_k, 0, 1000);
-    real("top_p", sampling.top_p, 0.01, 1.0);
-    real("min_p", sampling.min_p, 0.0, 0.99);
-    real("repetition_penalty", sampling.repetition_penalty, 0.5, 3.0);
-    real("presence_penalty", sampling.presence_penalty, -5.0, 5.0);
-    whole("penalty_window", sampling.penalty_window, 0, 8192);
-    whole("max_tokens", generation.max_tokens, 1, 32'768);
-    generation.thinking = json.value(QStringLiteral("thinking")).toBool(generation.thinking);
-    generation.detect_loops = json.value(QStringLiteral("detect_loops")).toBool(generation.detect_loops);
-    sampling.seed = json.value(QStringLiteral("seed")).toString().toULongLong(&settings.fixedSeed);
+    settings.generation = generationFrom(json, settings.generation);
+    settings.fixedSeed = json.contains(QStringLiteral("seed"));
     return settings;
 }
 
