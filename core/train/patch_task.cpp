@@ -8,31 +8,53 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 namespace vitrine {
 namespace {
 
-constexpr std::int64_t kShapeClasses = scenes::kShapes + 1;  // the last class is the background, here and below
-constexpr std::int64_t kColourClasses = scenes::kColours + 1;
-constexpr std::int64_t kSizeClasses = 3;
+// What is asked about each patch. The last class of each is the background.
+struct Question {
+    const char* name;
+    std::int64_t classes;
+    double weight;
+};
+constexpr std::int64_t kPlaces = 8;
+constexpr std::array<Question, 5> kQuestions{{
+    {"shape", scenes::kShapes + 1, 1.0},
+    {"colour", scenes::kColours + 1, 1.0},
+    {"size", 3, 1.0},
+    {"column", kPlaces + 1, 0.5},  // where the centre of the whole object lies, in eighths of the picture
+    {"row", kPlaces + 1, 0.5},
+}};
 constexpr double kBackgroundWeight = 0.2;  // most patches are background, and it is learned at once
 
+using Answers = std::array<std::int64_t, kQuestions.size()>;
+
+Answers answers_for(const scenes::SceneObject& object) {
+    const auto place = [](double x) {
+        return std::clamp<std::int64_t>(static_cast<std::int64_t>(x * static_cast<double>(kPlaces)), 0, kPlaces - 1);
+    };
+    return {static_cast<std::int64_t>(object.shape), static_cast<std::int64_t>(object.colour),
+            static_cast<std::int64_t>(object.size), place(object.centre.x), place(object.centre.y)};
+}
+
 struct PatchRows : PreparedRows {
-    at::Tensor pixels;                 // [B, 3, S, S]
-    std::array<at::Tensor, 3> labels;  // shape, colour, size: each [B * P] int64
+    at::Tensor pixels;                                 // [B, 3, S, S]
+    std::array<at::Tensor, kQuestions.size()> labels;  // each [B * P] int64
 };
 
-// A tower learns by itself, before there is any language: what covers each patch of a scene, by linear heads that are
-// thrown away afterwards. Towers of the real size come pretrained; a small one gets here what it needs.
+// A tower learns by itself, before there is any language: what covers each patch of a scene and where that object lies,
+// by linear heads that are thrown away afterwards. Towers of the real size come pretrained; a small one gets here what
+// it needs. The places are there because a language model cannot see them: to it the patches are a line.
 class PatchTask final : public TrainingTask {
 public:
     PatchTask(const TrainingOptions& options, VisionLanguageModel model, at::Device device)
-        : options_(options),
-          model_(std::move(model)),
-          device_(device),
-          heads_{Linear(width(), kShapeClasses, true), Linear(width(), kColourClasses, true),
-                 Linear(width(), kSizeClasses, true)} {
+        : options_(options), model_(std::move(model)), device_(device) {
+        for (const Question& question : kQuestions) heads_.emplace_back(width(), question.classes, true);
         const WeightTarget target{at::kFloat, device_};
         const Checkpoint files = Checkpoint::open(model_.folder().vision);
         load_parameters(model_.vision_parameters(), files, target,
@@ -86,9 +108,8 @@ private:
 
     ParameterList head_parameters() {
         ParameterList list;
-        heads_[0].parameters("head.shape.", list);
-        heads_[1].parameters("head.colour.", list);
-        heads_[2].parameters("head.size.", list);
+        for (std::size_t i = 0; i < heads_.size(); ++i)
+            heads_[i].parameters(std::string("head.") + kQuestions[i].name + '.', list);
         return list;
     }
 
@@ -103,8 +124,11 @@ private:
         prepared->pixels = at::empty({count, 3, side, side}, at::kFloat);
         for (at::Tensor& labels : prepared->labels) labels = at::empty({count * patches}, at::kLong);
         float* const pixels = prepared->pixels.mutable_data_ptr<float>();
-        std::array<std::int64_t*, 3> labels{};
-        for (std::size_t i = 0; i < 3; ++i) labels[i] = prepared->labels[i].mutable_data_ptr<std::int64_t>();
+        std::array<std::int64_t*, kQuestions.size()> labels{};
+        for (std::size_t i = 0; i < labels.size(); ++i)
+            labels[i] = prepared->labels[i].mutable_data_ptr<std::int64_t>();
+        Answers background{};
+        for (std::size_t i = 0; i < background.size(); ++i) background[i] = kQuestions[i].classes - 1;
         kernels::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t row = begin; row < end; ++row) {
                 const scenes::Scene scene = scenes::make_scene(seed, rows[static_cast<std::size_t>(row)]);
@@ -113,15 +137,9 @@ private:
                 const std::vector<int> covering = scenes::patch_labels(scene, static_cast<int>(config.grid()));
                 for (std::int64_t patch = 0; patch < patches; ++patch) {
                     const int object = covering[static_cast<std::size_t>(patch)];
-                    const std::int64_t at = row * patches + patch;
-                    labels[0][at] = kShapeClasses - 1;
-                    labels[1][at] = kColourClasses - 1;
-                    labels[2][at] = kSizeClasses - 1;
-                    if (object < 0) continue;
-                    const scenes::SceneObject& found = scene.objects[static_cast<std::size_t>(object)];
-                    labels[0][at] = static_cast<std::int64_t>(found.shape);
-                    labels[1][at] = static_cast<std::int64_t>(found.colour);
-                    labels[2][at] = static_cast<std::int64_t>(found.size);
+                    const Answers answers =
+                        object < 0 ? background : answers_for(scene.objects[static_cast<std::size_t>(object)]);
+                    for (std::size_t i = 0; i < answers.size(); ++i) labels[i][row * patches + patch] = answers[i];
                 }
             }
         });
@@ -140,11 +158,12 @@ private:
     at::Tensor patch_losses(const PatchRows& rows, StepTimes& times, double* correct) {
         StepTimer timer;
         const at::Tensor features = model_.vision().forward(rows.pixels).reshape({-1, width()});  // [B * P, C]
-        const at::Tensor is_object = rows.labels[0].ne(kShapeClasses - 1).to(at::kFloat);
+        const at::Tensor is_object = rows.labels[0].ne(kQuestions[0].classes - 1).to(at::kFloat);
         at::Tensor losses;
-        for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t i = 0; i < heads_.size(); ++i) {
             const at::Tensor logits = heads_[i](features).to(at::kFloat);
-            const at::Tensor loss = at::cross_entropy_loss(logits, rows.labels[i], {}, at::Reduction::None);
+            const at::Tensor loss =
+                at::cross_entropy_loss(logits, rows.labels[i], {}, at::Reduction::None) * kQuestions[i].weight;
             losses = losses.defined() ? losses + loss : loss;
             if (i == 0 && correct != nullptr) {
                 const double right =
@@ -160,7 +179,7 @@ private:
     TrainingOptions options_;
     VisionLanguageModel model_;
     at::Device device_;
-    std::array<Linear, 3> heads_;
+    std::vector<Linear> heads_;  // one for each question
     SkipReport report_;
 };
 
