@@ -101,6 +101,11 @@ QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-position: top right;
 QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-position: bottom right; width: 20px; border: none; background: transparent; }
 QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url(:/vitrine/icons/@shade/chevron-up.svg); width: 10px; height: 10px; }
 QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/vitrine/icons/@shade/chevron-down.svg); width: 10px; height: 10px; }
+QCheckBox { spacing: 8px; }
+QCheckBox::indicator, QAbstractItemView::indicator { width: 15px; height: 15px; border: 1px solid @muted; border-radius: 4px; background: @surface; }
+QCheckBox::indicator:checked, QAbstractItemView::indicator:checked { border-color: @accent; background: @accent; image: url(:/vitrine/icons/@shade/check.svg); }
+QCheckBox::indicator:focus { border: 2px solid @accent; }
+QCheckBox::indicator:disabled { border-color: @border; background: @window; }
 QScrollBar { background: transparent; border: none; margin: 0; }
 QScrollBar:vertical { width: 11px; }
 QScrollBar:horizontal { height: 11px; }
