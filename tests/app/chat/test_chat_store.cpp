@@ -76,6 +76,16 @@ QList<qint64> found(Database& database, const QString& query) {
     return ids;
 }
 
+// Throws when an index and its table disagree.
+void checkIndexes(Database& database) {
+    for (const auto* index : {"chat_message_index", "chat_title_index"}) {
+        onStore(database, [index](QSqlDatabase& db) {
+            sql::exec(
+                db, QStringLiteral("INSERT INTO %1(%1, rank) VALUES ('integrity-check', 1)").arg(QLatin1String(index)));
+        });
+    }
+}
+
 }  // namespace
 
 class TestChatStore : public QObject {
@@ -255,12 +265,7 @@ void TestChatStore::indexFollowsChanges() {
     store->rename(1, QStringLiteral("Omega"));
     QCOMPARE(found(*database, QStringLiteral("alpha")), QList<qint64>{});
     QCOMPARE(found(*database, QStringLiteral("omega")), QList<qint64>{1});
-    for (const auto* index : {"chat_message_index", "chat_title_index"}) {
-        onStore(*database, [index](QSqlDatabase& db) {  // throws when index and tables disagree
-            sql::exec(
-                db, QStringLiteral("INSERT INTO %1(%1, rank) VALUES ('integrity-check', 1)").arg(QLatin1String(index)));
-        });
-    }
+    checkIndexes(*database);
 }
 
 void TestChatStore::deletesWithUndo() {
@@ -288,6 +293,7 @@ void TestChatStore::purgesWhatWasDeletedLongAgo() {
         return count.value(0).toInt();
     });
     QCOMPARE(left, 0);
+    checkIndexes(*database);
 }
 
 void TestChatStore::keepsPicturesOnce() {
