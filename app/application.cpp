@@ -116,6 +116,7 @@ void Application::buildPlaces() {
     m_chat = std::make_unique<ChatController>(*m_chatPage, m_database, m_settings,
                                               m_profile.dataFolder() + QStringLiteral("/pictures"));
     m_chat->attach(m_engine);
+    m_chat->setDialogs(*m_dialogs);
     m_chat->showActivities(m_activities);
     connect(m_chat.get(), &ChatController::modelWanted, &m_window, [this] { m_window.showPlace(kModels); });
     m_models = std::make_unique<ModelsController>(
@@ -232,6 +233,10 @@ void Application::showKeys() {
          {{QStringLiteral("Return"), tr("Send; Shift+Return begins a new line")},
           {QStringLiteral("Ctrl+N"), tr("New conversation")},
           {QStringLiteral("Ctrl+K"), tr("Search all conversations")},
+          {QStringLiteral("Ctrl+B"), tr("Show or hide the list of conversations")},
+          {QStringLiteral("Ctrl+Shift+A"), tr("Add pictures to the message")},
+          {QStringLiteral("Ctrl+L"), tr("Go to the message")},
+          {QStringLiteral("Ctrl+↑ ↓"), tr("Previous and next turn")},
           {QStringLiteral("F2"), tr("Rename the conversation")},
           {QStringLiteral("Esc"), tr("Stop the answer")}}},
     };
