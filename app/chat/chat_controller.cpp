@@ -3,6 +3,7 @@
 #include "app/activity.h"
 #include "app/chat/chat_export.h"
 #include "app/chat/chat_pictures.h"
+#include "app/pictures/picture_file.h"
 #include "app/settings.h"
 #include "ui/chat/chat_drawer.h"
 #include "ui/chat/chat_page.h"
@@ -479,7 +480,8 @@ void ChatController::enlarge(const QString& key) {
     for (const TurnPicture& picture : m_attachments.all()) {
         if (picture.key == key) name = picture.name;
     }
-    QtConcurrent::run(&m_pool, [pictures = m_pictures, key] { return Picture::of(toQImage(pictures->decoded(key))); })
+    QtConcurrent::run(&m_pool,
+                      [pictures = m_pictures, key] { return Picture::of(toQImage(Image(*pictures->decoded(key)))); })
         .then(this,
               [this, name](const Picture& picture) {
                   if (m_page) m_page->showPicture(name, picture);

@@ -1,5 +1,6 @@
 #include "app/chat/chat_pictures.h"
 
+#include "app/pictures/picture_file.h"
 #include "core/error.h"
 #include "core/image/decode.h"
 #include "core/weights/file.h"
@@ -11,12 +12,13 @@
 #include <QDirIterator>
 #include <QFileInfo>
 
+#include <algorithm>
 #include <span>
 
 namespace vitrine {
 namespace {
 
-constexpr std::size_t kCacheBytes = 384'000'000;  // decoded; the picture used last always stays
+constexpr qsizetype kCacheBytes = 384'000'000;  // decoded; the picture used last always stays
 
 QString tr(const char* text) {
     return QCoreApplication::translate("vitrine::ChatPictures", text);
@@ -43,13 +45,7 @@ Image decode(const std::string& bytes, const QString& name) {
 
 }  // namespace
 
-QImage toQImage(const ImagePtr& image) {
-    return QImage(image->rgb.data(), image->width, image->height, static_cast<qsizetype>(image->width) * 3,
-                  QImage::Format_RGB888)
-        .copy();
-}
-
-ChatPictures::ChatPictures(QString folder) : m_folder(std::move(folder)) {}
+ChatPictures::ChatPictures(QString folder) : m_folder(std::move(folder)), m_cache(kCacheBytes) {}
 
 QString ChatPictures::pathOf(const QString& key) const {
     return QStringLiteral("%1/%2/%3").arg(m_folder, key.left(2), key);
@@ -96,25 +92,14 @@ ChatPictures::Kept ChatPictures::keepBytes(const std::string& bytes, const QStri
 
 ImagePtr ChatPictures::cached(const QString& key) {
     const std::lock_guard lock(m_mutex);
-    for (auto entry = m_cache.begin(); entry != m_cache.end(); ++entry) {
-        if (entry->first != key) continue;
-        m_cache.splice(m_cache.begin(), m_cache, entry);
-        return entry->second;
-    }
-    return {};
+    const ImagePtr* const known = m_cache.object(key);
+    return known == nullptr ? ImagePtr() : *known;
 }
 
 void ChatPictures::remember(const QString& key, const ImagePtr& image) {
     const std::lock_guard lock(m_mutex);
-    m_cache.remove_if([&key](const auto& entry) { return entry.first == key; });
-    m_cache.emplace_front(key, image);
-    std::size_t bytes = 0;
-    for (auto entry = m_cache.begin(); entry != m_cache.end(); ++entry) {
-        bytes += entry->second->rgb.size();
-        if (bytes <= kCacheBytes || entry == m_cache.begin()) continue;
-        m_cache.erase(entry, m_cache.end());
-        break;
-    }
+    const auto bytes = static_cast<qsizetype>(image->rgb.size());
+    m_cache.insert(key, new ImagePtr(image), std::min(bytes, kCacheBytes));
 }
 
 ImagePtr ChatPictures::read(const QString& key) const {
@@ -143,7 +128,7 @@ ImagePtr ChatPictures::decoded(const QString& key) {
 QImage ChatPictures::thumbnail(const QString& key, int side) {
     ImagePtr image = cached(key);
     if (!image) image = read(key);
-    const QImage whole = toQImage(image);
+    const QImage whole = toQImage(Image(*image));
     if (whole.width() <= side && whole.height() <= side) return whole;
     return whole.scaled(side, side, Qt::KeepAspectRatio, Qt::SmoothTransformation);
 }

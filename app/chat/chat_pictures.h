@@ -3,11 +3,11 @@
 #include "core/types.h"
 
 #include <QByteArray>
+#include <QCache>
 #include <QImage>
 #include <QSet>
 #include <QString>
 
-#include <list>
 #include <mutex>
 #include <utility>
 
@@ -44,10 +44,8 @@ private:
 
     QString m_folder;
     std::mutex m_mutex;
-    QSet<QString> m_kept;                             // names of files written or found by keep(); guarded by m_mutex
-    std::list<std::pair<QString, ImagePtr>> m_cache;  // used last first; guarded by m_mutex
+    QSet<QString> m_kept;               // names of files written or found by keep(); guarded by m_mutex
+    QCache<QString, ImagePtr> m_cache;  // decoded, by key; the cost is in bytes; guarded by m_mutex
 };
-
-QImage toQImage(const ImagePtr& image);  // shares nothing
 
 }  // namespace vitrine

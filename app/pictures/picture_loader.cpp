@@ -6,7 +6,7 @@
 
 namespace vitrine {
 
-PictureLoader::PictureLoader(qint64 cacheBytes, QObject* parent) : QObject(parent), m_limit(cacheBytes) {
+PictureLoader::PictureLoader(qint64 cacheBytes, QObject* parent) : QObject(parent), m_cache(cacheBytes) {
     m_pool.setMaxThreadCount(2);
     m_pool.setObjectName(QStringLiteral("pictures"));
 }
@@ -21,12 +21,10 @@ void PictureLoader::want(const QString& path, const QStringList& next) {
     if (path.isEmpty()) return;
     m_waiting.append(path);
     for (const QString& later : next) {
-        if (!m_index.contains(later) && !m_waiting.contains(later)) m_waiting.append(later);
+        if (!m_cache.contains(later) && !m_waiting.contains(later)) m_waiting.append(later);
     }
-    const auto known = m_index.constFind(path);
-    if (known != m_index.constEnd()) {
-        m_cache.splice(m_cache.begin(), m_cache, *known);
-        const Picture picture = m_cache.front().picture;  // a slot may ask for another one
+    if (const Loaded* const known = m_cache.object(path)) {
+        const Picture picture = known->picture;  // a slot may ask for another one
         Q_EMIT ready(path, picture);
     }
     startNext();
@@ -36,8 +34,8 @@ void PictureLoader::startNext() {
     while (!m_waiting.isEmpty() && m_running.size() < m_pool.maxThreadCount()) {
         const QString path = m_waiting.takeFirst();
         if (m_running.contains(path)) continue;
-        const auto cached = m_index.constFind(path);
-        const FileStamp known = cached == m_index.constEnd() ? FileStamp{} : (*cached)->stamp;
+        const Loaded* const cached = m_cache.object(path);
+        const FileStamp known = cached == nullptr ? FileStamp{} : cached->stamp;
         m_running.insert(path);
         // Always answered from the event loop, also when it is done before this line ends.
         m_pool.start([this, path, known] {
@@ -71,8 +69,8 @@ void PictureLoader::take(Loaded loaded) {
         const QString path = loaded.path;
         const QString reason = loaded.reason;
         const Picture picture = loaded.picture;
-        drop(path);
-        if (!picture.isNull()) keep(std::move(loaded));
+        m_cache.remove(path);
+        if (!picture.isNull()) m_cache.insert(path, new Loaded(std::move(loaded)), picture.bytes());
         if (path == m_wanted) {
             if (picture.isNull()) {
                 Q_EMIT failed(path, reason);
@@ -82,21 +80,6 @@ void PictureLoader::take(Loaded loaded) {
         }
     }
     startNext();
-}
-
-void PictureLoader::keep(Loaded loaded) {
-    m_bytes += loaded.picture.bytes();
-    m_cache.push_front(std::move(loaded));
-    m_index.insert(m_cache.front().path, m_cache.begin());
-    while (m_bytes > m_limit) drop(QString(m_cache.back().path));
-}
-
-void PictureLoader::drop(const QString& path) {
-    const auto known = m_index.find(path);
-    if (known == m_index.end()) return;
-    m_bytes -= (*known)->picture.bytes();
-    m_cache.erase(*known);
-    m_index.erase(known);
 }
 
 }  // namespace vitrine

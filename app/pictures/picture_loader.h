@@ -3,13 +3,11 @@
 #include "app/pictures/picture_file.h"
 #include "ui/pictures/picture.h"
 
-#include <QHash>
+#include <QCache>
 #include <QObject>
 #include <QSet>
 #include <QStringList>
 #include <QThreadPool>
-
-#include <list>
 
 namespace vitrine {
 
@@ -28,7 +26,7 @@ public:
     // begun is forgotten. An empty path: none. The answer may come before this returns.
     void want(const QString& path, const QStringList& next = {});
 
-    qint64 cachedBytes() const { return m_bytes; }
+    qint64 cachedBytes() const { return m_cache.totalCost(); }
 
 Q_SIGNALS:
     // Only ever of the path wanted last; ready() comes again when the file was found changed.
@@ -43,21 +41,15 @@ private:
         QString reason;   // why it failed
         bool unchanged = false;
     };
-    using Cache = std::list<Loaded>;  // used last first
 
     static Loaded load(const QString& path, const FileStamp& known);
     void startNext();
     void take(Loaded loaded);
-    void keep(Loaded loaded);
-    void drop(const QString& path);
 
     QString m_wanted;
     QStringList m_waiting;  // to be read, first one first
     QSet<QString> m_running;
-    Cache m_cache;
-    QHash<QString, Cache::iterator> m_index;
-    qint64 m_bytes = 0;
-    qint64 m_limit;
+    QCache<QString, Loaded> m_cache;  // by path; the cost is in bytes
     QThreadPool m_pool;
 };
 

@@ -10,7 +10,6 @@
 #include <QFile>
 #include <QSaveFile>
 #include <QThread>
-#include <QtConcurrent/QtConcurrentRun>
 
 #include <algorithm>
 #include <utility>
@@ -76,7 +75,7 @@ void pruneFolder(const QString& folder, qint64 bytes) {
 }  // namespace
 
 Thumbnails::Thumbnails(QString cacheFolder, qint64 memoryBytes, QObject* parent)
-    : QObject(parent), m_folder(std::move(cacheFolder)), m_limit(memoryBytes) {
+    : QObject(parent), m_folder(std::move(cacheFolder)), m_cache(memoryBytes) {
     // Half of the cores at most: the model has the better use for them.
     m_pool.setMaxThreadCount(std::clamp(QThread::idealThreadCount() / 2, 1, 4));
     m_pool.setObjectName(QStringLiteral("thumbnails"));
@@ -88,8 +87,8 @@ Thumbnails::~Thumbnails() {
 }
 
 QImage Thumbnails::find(const QString& path) const {
-    const auto known = m_index.constFind(path);
-    return known == m_index.constEnd() ? QImage() : (*known)->image;
+    const Made* const known = m_cache.object(path);
+    return known == nullptr ? QImage() : known->image;
 }
 
 void Thumbnails::want(const QStringList& paths, int edge) {
@@ -97,11 +96,8 @@ void Thumbnails::want(const QStringList& paths, int edge) {
     m_waiting.clear();
     m_failed.intersect(QSet<QString>(paths.begin(), paths.end()));
     for (const QString& path : paths) {
-        const auto known = m_index.constFind(path);
-        if (known != m_index.constEnd()) {
-            m_cache.splice(m_cache.begin(), m_cache, *known);
-            if ((*known)->edge >= m_edge) continue;
-        }
+        const Made* const known = m_cache.object(path);
+        if (known != nullptr && known->edge >= m_edge) continue;
         if (!m_failed.contains(path)) m_waiting.append(path);
     }
     startNext();
@@ -112,8 +108,10 @@ void Thumbnails::startNext() {
         const QString path = m_waiting.takeFirst();
         if (m_running.contains(path)) continue;
         m_running.insert(path);
-        QtConcurrent::run(&m_pool, &Thumbnails::make, m_folder, path, m_edge).then(this, [this](const Made& made) {
-            take(made);
+        // Always answered from the event loop, also when it is done before this line ends.
+        m_pool.start([this, path, folder = m_folder, edge = m_edge] {
+            QMetaObject::invokeMethod(
+                this, [this, made = make(folder, path, edge)] { take(made); }, Qt::QueuedConnection);
         });
     }
 }
@@ -139,22 +137,10 @@ void Thumbnails::take(const Made& made) {
         m_failed.insert(made.path);
         Q_EMIT failed(made.path, made.reason);
     } else {
-        drop(made.path);
-        m_bytes += made.image.sizeInBytes();
-        m_cache.push_front(made);
-        m_index.insert(made.path, m_cache.begin());
-        while (m_bytes > m_limit && m_cache.size() > 1) drop(QString(m_cache.back().path));
+        m_cache.insert(made.path, new Made(made), made.image.sizeInBytes());
         Q_EMIT ready(made.path);
     }
     startNext();
-}
-
-void Thumbnails::drop(const QString& path) {
-    const auto known = m_index.find(path);
-    if (known == m_index.end()) return;
-    m_bytes -= (*known)->image.sizeInBytes();
-    m_cache.erase(*known);
-    m_index.erase(known);
 }
 
 void Thumbnails::prune(qint64 bytes) {

@@ -2,14 +2,12 @@
 
 #include "app/pictures/picture_file.h"
 
-#include <QHash>
+#include <QCache>
 #include <QImage>
 #include <QObject>
 #include <QSet>
 #include <QStringList>
 #include <QThreadPool>
-
-#include <list>
 
 namespace vitrine {
 
@@ -36,7 +34,7 @@ public:
     // Deletes the files used least lately until the folder holds at most `bytes`; runs behind what is wanted.
     void prune(qint64 bytes = 512LL << 20);
 
-    qint64 cachedBytes() const { return m_bytes; }
+    qint64 cachedBytes() const { return m_cache.totalCost(); }
 
 Q_SIGNALS:
     void ready(const QString& path);
@@ -49,22 +47,17 @@ private:
         QImage image;
         QString reason;
     };
-    using Cache = std::list<Made>;  // used last first
 
     static Made make(const QString& folder, const QString& path, int edge);
     void startNext();
     void take(const Made& made);
-    void drop(const QString& path);
 
     QString m_folder;
     QStringList m_waiting;
     int m_edge = 256;
     QSet<QString> m_running;
-    QSet<QString> m_failed;  // of those wanted now
-    Cache m_cache;
-    QHash<QString, Cache::iterator> m_index;
-    qint64 m_bytes = 0;
-    qint64 m_limit;
+    QSet<QString> m_failed;         // of those wanted now
+    QCache<QString, Made> m_cache;  // by path; the cost is in bytes
     QThreadPool m_pool;
 };
 
