@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QFile>
 #include <QTemporaryDir>
 
 #include <nlohmann/json.hpp>
@@ -24,6 +25,11 @@ inline nlohmann::json read_json(const std::filesystem::path& path) {
 
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
+}
+
+inline QByteArray contents(const std::filesystem::path& path) {
+    QFile file(QString::fromStdString(path.string()));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("<absent>");
 }
 
 // A private copy of a reference case, gone with this object.

@@ -3,18 +3,12 @@
 #include "support/folders.h"
 #include "support/test_main.h"
 
-#include <QFile>
-
 namespace fs = std::filesystem;
 using namespace vitrine::captions;
+using vitrine::test::contents;
 using vitrine::test::write_text;
 
 namespace {
-
-QByteArray contents(const fs::path& path) {
-    QFile file(QString::fromStdString(path.string()));
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray("<absent>");
-}
 
 QByteArray refusal(const std::function<void()>& action) {
     try {
