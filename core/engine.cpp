@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/generate/generator.h"
 #include "core/kernels/thread_pool.h"
+#include "core/model/description.h"
 #include "core/model/vlm.h"
 
 #include <ATen/ATen.h>
@@ -47,12 +48,6 @@ std::vector<std::uint64_t> position_keys(const Prompt& prompt) {
             keys[static_cast<std::size_t>(span.begin + i)] = key + static_cast<std::uint64_t>(i);
     }
     return keys;
-}
-
-DType stored_dtype(const Qwen3Config& config) {
-    if (config.stored_dtype == "float32") return DType::float32;
-    if (config.stored_dtype == "float16") return DType::float16;
-    return DType::bfloat16;
 }
 
 void refuse_if_too_large(const MemoryEstimate& estimate, const ModelFolder& folder, const Qwen3Config& language,
@@ -120,7 +115,7 @@ std::optional<ModelSummary> Engine::load(const std::filesystem::path& model_fold
     ModelSummary summary;
     summary.name = folder.name;
     summary.device = choose_device(options.device);
-    summary.dtype = options.dtype.value_or(stored_dtype(language));
+    summary.dtype = options.dtype.value_or(default_dtype(language));
     summary.context = std::min(options.context, language.max_position_embeddings);
     const MemoryEstimate estimate = estimate_memory(language, vision, summary.dtype, summary.context);
     refuse_if_too_large(estimate, folder, language, vision, summary.dtype, summary.device, summary.context);

@@ -1,6 +1,7 @@
 #include "app/models/model_finder.h"
 
 #include "app/models/download.h"
+#include "app/names.h"
 #include "core/engine.h"
 #include "core/error.h"
 #include "core/model/pairing.h"
@@ -111,7 +112,7 @@ auto orReason(const FoundModel& found, Look look) -> decltype(look(found)) {
         return look(found);
     } catch (const std::exception& error) {
         FoundModel failed = found;
-        failed.reason = QString::fromUtf8(error.what());
+        failed.reason = wordsOf(error);
         return failed;
     }
 }
@@ -129,7 +130,7 @@ FoundModel lookAtRepository(const QString& repository) {
     try {
         snapshot = find_in_hub_cache(id.toStdString());
     } catch (const std::exception& error) {
-        found.reason = QString::fromUtf8(error.what());
+        found.reason = wordsOf(error);
         return found;
     }
     const bool unfinished =
@@ -190,21 +191,6 @@ QList<FoundDevice> findDevices() {
 
 }  // namespace
 
-QString hubCacheFolder() {
-    const auto variable = [](const char* name) {
-        QString folder = qEnvironmentVariable(name);
-        if (folder == QLatin1String("~") || folder.startsWith(QLatin1String("~/")))
-            folder.replace(0, 1, QDir::homePath());
-        return folder;
-    };
-    for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
-        if (const QString folder = variable(name); !folder.isEmpty()) return folder;
-    if (const QString home = variable("HF_HOME"); !home.isEmpty()) return home + QStringLiteral("/hub");
-    const QString cache = variable("XDG_CACHE_HOME");
-    return (cache.isEmpty() ? QDir::homePath() + QStringLiteral("/.cache") : cache) +
-           QStringLiteral("/huggingface/hub");
-}
-
 QList<FoundModel> lookAt(const QString& folder, Place place) {
     const QDir dir(folder);
     const FoundModel found{.place = place, .path = dir.absolutePath(), .name = nameOf(dir.absolutePath(), place)};
@@ -229,7 +215,7 @@ QList<FoundModel> findModels(const SearchPlaces& places, const std::stop_token& 
     if (!places.own.isEmpty()) lookInside(places.own, Place::own, stop, all);
     for (const QString& folder : places.added) lookAtAdded(folder, stop, all);
     if (places.hubCache) {
-        const QDir cache(hubCacheFolder());
+        const QDir cache(textOf(hub_cache_folder()));
         const QStringList names = cache.entryList({QStringLiteral("models--*")}, QDir::Dirs, QDir::Name);
         for (const QString& name : names) {
             if (stop.stop_requested()) return all;

@@ -56,7 +56,6 @@ struct SearchPlaces {
 // Looks into folders: configurations and headers of files, no weights. Both block.
 QList<FoundModel> lookAt(const QString& folder, FoundModel::Place place);
 QList<FoundModel> findModels(const SearchPlaces& places, const std::stop_token& stop = {});
-QString hubCacheFolder();  // HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/hub
 
 // Searches on a thread of its own; of several searches the newest counts. Lives on the UI thread and never blocks it.
 // What cannot be read is found too, with the reason.

@@ -89,6 +89,8 @@ struct ModelFolder {
     // saying where it looked, FileError when there is no vitrine.json.
     static ModelFolder open(const std::filesystem::path& folder);
 };
+// Where huggingface_hub keeps its downloads: HF_HUB_CACHE, HF_HOME/hub, ~/.cache/huggingface/hub.
+std::filesystem::path hub_cache_folder();
 std::optional<std::filesystem::path> find_in_hub_cache(const std::string& hub_id);
 
 }  // namespace vitrine

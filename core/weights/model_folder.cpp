@@ -40,16 +40,6 @@ std::optional<fs::path> from_environment(const char* variable) {
     return fs::path(text);
 }
 
-// Where huggingface_hub keeps its downloads: one place, the first variable that is set decides.
-fs::path hub_cache_folder() {
-    for (const char* variable : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-        if (const auto folder = from_environment(variable)) return *folder;
-    }
-    if (const auto folder = from_environment("HF_HOME")) return *folder / "hub";
-    if (const auto folder = from_environment("XDG_CACHE_HOME")) return *folder / "huggingface/hub";
-    return from_environment("HOME").value_or("/") / ".cache/huggingface/hub";
-}
-
 // "name" or "owner/name"; nothing that could lead out of the cache.
 bool is_hub_id(std::string_view id) {
     const auto is_part = [](std::string_view part) {
@@ -160,6 +150,16 @@ ModelFolder ModelFolder::open(const fs::path& folder) {
         out.training = found->dump();
     }
     return out;
+}
+
+// One place: the first variable that is set decides.
+fs::path hub_cache_folder() {
+    for (const char* variable : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+        if (const auto folder = from_environment(variable)) return *folder;
+    }
+    if (const auto folder = from_environment("HF_HOME")) return *folder / "hub";
+    if (const auto folder = from_environment("XDG_CACHE_HOME")) return *folder / "huggingface/hub";
+    return from_environment("HOME").value_or("/") / ".cache/huggingface/hub";
 }
 
 std::optional<fs::path> find_in_hub_cache(const std::string& hub_id) {
