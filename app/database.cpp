@@ -1,5 +1,7 @@
 #include "app/database.h"
 
+#include "app/names.h"
+
 #include <QDateTime>
 #include <QDir>
 #include <QFileInfo>
@@ -26,7 +28,7 @@ struct Database::Store : QObject {
                 open();
             }
         } catch (const StoreError& error) {
-            fault = QString::fromUtf8(error.what());
+            fault = wordsOf(error);
             close();
         }
         return opened ? &*opened : nullptr;
@@ -109,7 +111,7 @@ void Database::run(std::function<void(QSqlDatabase&)> work) {
             if (database == nullptr) throw StoreError(fault.toStdString());
             work(*database);
         } catch (const std::exception& error) {
-            Q_EMIT failed(QString::fromUtf8(error.what()));
+            Q_EMIT failed(wordsOf(error));
         }
     });
 }

@@ -1,5 +1,7 @@
 #include "app/engine_worker.h"
 
+#include "app/names.h"
+
 #include <QPointer>
 #include <QTimer>
 
@@ -10,10 +12,6 @@ namespace vitrine {
 namespace {
 
 constexpr qint64 kGatherMs = 33;  // two frames of a 60 Hz display
-
-QString words(const std::exception& error) {
-    return QString::fromUtf8(error.what());
-}
 
 // Tells the UI thread how far loading is, at most once in kGatherMs.
 class LoadRelay : public EngineObserver {
@@ -102,7 +100,7 @@ void EngineWorker::load(const QString& modelFolder, const LoadOptions& options) 
             engine.unload();
             summary = engine.load(folder, options, relay, both.get_token());
         } catch (const std::exception& error) {
-            fault = words(error);
+            fault = wordsOf(error);
         }
         QMetaObject::invokeMethod(this, [this, generation, summary, fault] {
             if (generation != m_generation) return;
@@ -148,7 +146,7 @@ std::shared_ptr<EngineJob> EngineWorker::generate(Prompt prompt, const Generatio
                 Q_EMIT job->finished(result);
             };
         } catch (const std::exception& error) {
-            end = [job, message = words(error)] {
+            end = [job, message = wordsOf(error)] {
                 job->takeEvents();
                 Q_EMIT job->failed(message);
             };

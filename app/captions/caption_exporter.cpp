@@ -1,5 +1,7 @@
 #include "app/captions/caption_exporter.h"
 
+#include "app/names.h"
+
 #include <QElapsedTimer>
 
 namespace vitrine {
@@ -56,7 +58,7 @@ void CaptionExporter::start(captions::Format format, const QString& target, cons
             const ExportSummary summary = write(format, target, entries, stop, report);
             QMetaObject::invokeMethod(this, [this, summary] { Q_EMIT finished(summary); });
         } catch (const std::exception& error) {
-            const QString reason = QString::fromUtf8(error.what());
+            const QString reason = wordsOf(error);
             QMetaObject::invokeMethod(this, [this, reason] { Q_EMIT failed(reason); });
         }
     });

@@ -2,14 +2,11 @@
 
 #include "app/captions/caption_store.h"
 #include "app/database.h"
+#include "app/names.h"
 #include "core/error.h"
 
 namespace vitrine {
 namespace {
-
-QString words(const std::exception& error) {
-    return QString::fromUtf8(error.what());
-}
 
 captions::SidecarKind kindOf(SidecarKind kind) {
     return kind == SidecarKind::caption ? captions::SidecarKind::caption : captions::SidecarKind::txt;
@@ -68,7 +65,7 @@ void CaptionLibrary::writeSidecar(const CaptionEntry& entry, SidecarKind sidecar
         try {
             store.claimSidecar(entry.path);
         } catch (const FileError& error) {
-            Q_EMIT sidecarFailed(entry.path, words(error));
+            Q_EMIT sidecarFailed(entry.path, wordsOf(error));
             return;
         }
         const QString known = store.sidecarText(entry.path);
@@ -98,7 +95,7 @@ void CaptionLibrary::writeOnPool(const CaptionEntry& entry, SidecarKind sidecar,
             store.setSidecarText(entry.path, entry.caption);
         });
     } catch (const std::exception& error) {
-        Q_EMIT sidecarFailed(entry.path, words(error));
+        Q_EMIT sidecarFailed(entry.path, wordsOf(error));
     }
 }
 

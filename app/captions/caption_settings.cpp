@@ -1,33 +1,28 @@
 #include "app/captions/caption_settings.h"
 
 #include "app/generation_json.h"
+#include "app/names.h"
 #include "core/captions/prompt.h"
 
 #include <QCoreApplication>
 
 #include <algorithm>
-#include <array>
 
 namespace vitrine {
 namespace {
 
-// Names in the file, by the values of the enumerations.
-constexpr std::array kPolicies{QLatin1String("only missing"), QLatin1String("replace machine"),
-                               QLatin1String("all but edited"), QLatin1String("everything")};
-constexpr std::array kSidecars{QLatin1String("none"), QLatin1String("txt"), QLatin1String("caption")};
+constexpr NameTable<CaptionPolicy, 4> kPolicies{{
+    {CaptionPolicy::onlyMissing, QLatin1String("only missing")},
+    {CaptionPolicy::replaceMachine, QLatin1String("replace machine")},
+    {CaptionPolicy::allButEdited, QLatin1String("all but edited")},
+    {CaptionPolicy::everything, QLatin1String("everything")},
+}};
 
-template <typename Enum, std::size_t size>
-QString nameOf(Enum value, const std::array<QLatin1String, size>& names) {
-    return names.at(static_cast<std::size_t>(value));
-}
-
-template <typename Enum, std::size_t size>
-Enum fromName(const QString& name, const std::array<QLatin1String, size>& names, Enum fallback) {
-    for (std::size_t i = 0; i < size; ++i) {
-        if (name == names[i]) return static_cast<Enum>(i);
-    }
-    return fallback;
-}
+constexpr NameTable<SidecarKind, 3> kSidecars{{
+    {SidecarKind::none, QLatin1String("none")},
+    {SidecarKind::txt, QLatin1String("txt")},
+    {SidecarKind::caption, QLatin1String("caption")},
+}};
 
 // What the built-in presets are called on the page.
 QString shownName(const std::string& preset) {
@@ -45,8 +40,8 @@ QJsonObject toJson(const CaptionSettings& settings) {
     json.insert(QStringLiteral("preset"), settings.preset);
     json.insert(QStringLiteral("prompt"), settings.prompt);
     json.insert(QStringLiteral("length"), settings.length);
-    json.insert(QStringLiteral("policy"), nameOf(settings.policy, kPolicies));
-    json.insert(QStringLiteral("sidecar"), nameOf(settings.sidecar, kSidecars));
+    json.insert(QStringLiteral("policy"), nameIn(kPolicies, settings.policy));
+    json.insert(QStringLiteral("sidecar"), nameIn(kSidecars, settings.sidecar));
     return json;
 }
 
@@ -57,9 +52,9 @@ CaptionSettings captionSettingsFrom(const QJsonObject& json) {
     const int length = json.value(QStringLiteral("length")).toInt();
     if (length >= 1 && length <= 10'000) settings.length = length;
     // To replace what people wrote is agreed to once, never remembered.
-    settings.policy = fromName(json.value(QStringLiteral("policy")).toString(), kPolicies, settings.policy);
+    settings.policy = valueIn(kPolicies, json.value(QStringLiteral("policy")).toString(), settings.policy);
     if (settings.policy == CaptionPolicy::everything) settings.policy = CaptionPolicy::allButEdited;
-    settings.sidecar = fromName(json.value(QStringLiteral("sidecar")).toString(), kSidecars, settings.sidecar);
+    settings.sidecar = valueIn(kSidecars, json.value(QStringLiteral("sidecar")).toString(), settings.sidecar);
     settings.generation = generationFrom(json, {.max_tokens = 128});
     return settings;
 }

@@ -1,6 +1,7 @@
 #include "app/captions/caption_store.h"
 
 #include "app/database.h"
+#include "app/names.h"
 #include "core/error.h"
 
 #include <QCoreApplication>
@@ -179,7 +180,7 @@ QList<CaptionEntry> CaptionStore::add(const QList<FoundPicture>& found) {
                 }
                 row.sidecar = picture.sidecar->isNull() ? QLatin1String("") : *picture.sidecar;
             } catch (const FileError& error) {
-                entry.note = QString::fromUtf8(error.what());
+                entry.note = wordsOf(error);
             }
         }
         upsert.run(valuesOf(entry, row.sidecar));

@@ -5,6 +5,8 @@
 #include "app/database.h"
 #include "app/dialogs.h"
 #include "app/engine_worker.h"
+#include "app/names.h"
+#include "app/pictures/picture_file.h"
 #include "app/profile.h"
 #include "app/settings.h"
 #include "ui/captions/captions_page.h"
@@ -25,10 +27,6 @@ constexpr qsizetype kBlock = 1000;  // rows handed to the list at once
 
 const QString kSettingsKey = QStringLiteral("settings");
 const QString kLayoutKey = QStringLiteral("layout");
-
-QString words(const std::exception& error) {
-    return QString::fromUtf8(error.what());
-}
 
 bool isWanted(const CaptionEntry& entry, CaptionPolicy policy) {
     switch (policy) {
@@ -195,7 +193,7 @@ void CaptionsController::restoreList() {
               })
         .onFailed(this, [this](const std::exception& error) {
             --m_adding;
-            complain(words(error));
+            complain(wordsOf(error));
         });
 }
 
@@ -215,12 +213,7 @@ void CaptionsController::paste() {
 }
 
 void CaptionsController::chooseFiles() {
-    m_dialogs.openFiles(&m_page,
-                        {.title = tr("Open pictures"),
-                         .filter = tr("Pictures") +
-                                   QStringLiteral(" (*.jpg *.jpeg *.png *.webp *.gif *.bmp *.tif *.tiff *.heic *.heif "
-                                                  "*.avif *.jfif);;") +
-                                   tr("All files") + QStringLiteral(" (*)")},
+    m_dialogs.openFiles(&m_page, {.title = tr("Open pictures"), .filter = pictureFilter()},
                         [this](const QStringList& files) { open(files); });
 }
 
@@ -241,7 +234,7 @@ void CaptionsController::addBatch(const QList<FoundPicture>& batch, bool first) 
               })
         .onFailed(this, [this](const std::exception& error) {
             if (--m_adding == 0) m_touched.clear();
-            complain(words(error));
+            complain(wordsOf(error));
         });
 }
 
@@ -329,7 +322,7 @@ void CaptionsController::take(const CaptionResult& result) {
                   change(entry);
                   m_page.endStream(entry.path);
               })
-        .onFailed(this, [this, path = entry.path](const std::exception& error) { takeFailure(path, words(error)); });
+        .onFailed(this, [this, path = entry.path](const std::exception& error) { takeFailure(path, wordsOf(error)); });
 }
 
 void CaptionsController::takeFailure(const QString& path, const QString& reason) {
@@ -357,7 +350,7 @@ void CaptionsController::edit(const QString& path, const QString& text) {
     if (text.isEmpty()) entry.from = {};
     change(entry);
     m_library.save(entry, m_sidecar, true).onFailed(this, [this](const std::exception& error) {
-        complain(tr("The caption could not be saved: %1").arg(words(error)));
+        complain(tr("The caption could not be saved: %1").arg(wordsOf(error)));
     });
 }
 

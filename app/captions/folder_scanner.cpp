@@ -1,5 +1,6 @@
 #include "app/captions/folder_scanner.h"
 
+#include "app/names.h"
 #include "core/captions/sidecar.h"
 #include "core/error.h"
 #include "core/train/dataset_pictures.h"
@@ -106,7 +107,7 @@ private:
                     found.sidecar = QString::fromStdString(read->text);
             }
         } catch (const Error& error) {
-            found.fault = QString::fromUtf8(error.what());
+            found.fault = wordsOf(error);
         }
         if (found.stamp.size >= 0) ++m_summary.pictures;
         m_batch << std::move(found);

@@ -1,6 +1,7 @@
 #include "app/chat/chat_attachments.h"
 
 #include "app/chat/chat_pictures.h"
+#include "app/names.h"
 
 #include <QFileInfo>
 #include <QFuture>
@@ -29,7 +30,7 @@ void ChatAttachments::begin(const QString& name, Work work) {
         try {
             return {work(*kept).key, {}};
         } catch (const std::exception& error) {
-            return {{}, QString::fromUtf8(error.what())};
+            return {{}, wordsOf(error)};
         }
     }).then(this, [this, placeholder](const End& result) { end(placeholder, result.key, result.problem); });
 }

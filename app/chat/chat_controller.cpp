@@ -407,10 +407,7 @@ void ChatController::search(const QString& text) {
 }
 
 void ChatController::chooseFiles() {
-    const QString kinds = QStringLiteral("*.jpg *.jpeg *.png *.webp *.gif *.bmp *.tif *.tiff *.heic *.heif *.avif");
-    m_dialogs->openFiles(m_page,
-                         {.title = tr("Add pictures to the message"),
-                          .filter = tr("Pictures (%1)").arg(kinds) + QStringLiteral(";;") + tr("All files (*)")},
+    m_dialogs->openFiles(m_page, {.title = tr("Add pictures to the message"), .filter = pictureFilter()},
                          [here = QPointer(this)](const QStringList& files) {
                              QList<QUrl> urls;
                              for (const QString& file : files) urls += QUrl::fromLocalFile(file);

@@ -1,6 +1,7 @@
 #include "app/chat/chat_tree.h"
 
 #include "app/generation_json.h"
+#include "app/names.h"
 
 #include <QCoreApplication>
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr qsizetype kTitleLength = 60;
 
-constexpr std::array<std::pair<TurnState, QLatin1String>, 6> kStates{{
+constexpr NameTable<TurnState, 6> kStates{{
     {TurnState::complete, QLatin1String("complete")},
     {TurnState::waiting, QLatin1String("waiting")},
     {TurnState::streaming, QLatin1String("streaming")},
@@ -22,23 +23,11 @@ constexpr std::array<std::pair<TurnState, QLatin1String>, 6> kStates{{
     {TurnState::interrupted, QLatin1String("interrupted")},
 }};
 
-constexpr std::array<std::pair<Role, QLatin1String>, 3> kRoles{{
+constexpr NameTable<Role, 3> kRoles{{
     {Role::system, QLatin1String("system")},
     {Role::user, QLatin1String("user")},
     {Role::assistant, QLatin1String("assistant")},
 }};
-
-template <typename Table, typename Value>
-QString nameIn(const Table& table, Value value) {
-    return std::find_if(table.begin(), table.end(), [value](const auto& row) { return row.first == value; })->second;
-}
-
-template <typename Table, typename Value>
-Value valueIn(const Table& table, const QString& name, Value fallback) {
-    const auto row =
-        std::find_if(table.begin(), table.end(), [&name](const auto& other) { return other.second == name; });
-    return row == table.end() ? fallback : row->first;
-}
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "app/cli/common.h"
 
+#include "core/train/dataset_pictures.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,20 +40,6 @@ public:
     LoadingLine line;
 };
 
-bool is_litter(const fs::path& path) {
-    const std::string name = path.filename().string();
-    return name.starts_with('.') || name == "Thumbs.db" || name == "desktop.ini" || name == "__MACOSX" ||
-           name == "@eaDir";
-}
-
-bool looks_like_picture(const fs::path& path) {
-    static const std::set<std::string, std::less<>> extensions{
-        ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"};
-    std::string extension = path.extension().string();
-    for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return extensions.contains(extension);
-}
-
 void collect(const fs::path& folder, std::set<fs::path>& seen, std::vector<fs::path>& pictures) {
     std::error_code error;
     if (!seen.insert(fs::canonical(folder, error)).second) return;  // a link back to where we were
@@ -62,10 +50,11 @@ void collect(const fs::path& folder, std::set<fs::path>& seen, std::vector<fs::p
     }
     std::sort(entries.begin(), entries.end());
     for (const fs::directory_entry& entry : entries) {
-        if (is_litter(entry.path())) continue;
+        const std::string name = entry.path().filename().string();
+        if (dataset::is_junk(name)) continue;
         if (entry.is_directory(error))
             collect(entry.path(), seen, pictures);
-        else if (entry.is_regular_file(error) && looks_like_picture(entry.path()))
+        else if (entry.is_regular_file(error) && dataset::is_picture_name(name))
             pictures.push_back(entry.path());
     }
 }

@@ -4,6 +4,7 @@
 #include "app/dialogs.h"
 #include "app/engine_worker.h"
 #include "app/models/model_views.h"
+#include "app/names.h"
 #include "app/profile.h"
 #include "app/settings.h"
 #include "core/model/pairing.h"
@@ -62,7 +63,7 @@ auto attempt(Work work) -> Outcome<decltype(work())> {
     try {
         return {work(), {}};
     } catch (const std::exception& error) {
-        return {{}, QString::fromUtf8(error.what())};
+        return {{}, wordsOf(error)};
     }
 }
 

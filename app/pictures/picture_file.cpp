@@ -1,8 +1,11 @@
 #include "app/pictures/picture_file.h"
 
+#include "app/names.h"
 #include "core/error.h"
+#include "core/train/dataset_pictures.h"
 #include "core/types.h"
 
+#include <QCoreApplication>
 #include <QDateTime>
 #include <QFileInfo>
 
@@ -24,9 +27,17 @@ QImage toQImage(Image&& image) {
     return QImage(kept->data(), width, height, 3 * qsizetype(width), QImage::Format_RGB888, drop, kept);
 }
 
+QString pictureFilter() {
+    QStringList patterns;
+    for (const std::string_view ending : dataset::picture_endings())
+        patterns << QStringLiteral("*.") + QString::fromLatin1(ending.data(), static_cast<qsizetype>(ending.size()));
+    return QCoreApplication::translate("Pictures", "Pictures (%1)").arg(patterns.join(u' ')) + QStringLiteral(";;") +
+           QCoreApplication::translate("Pictures", "All files (*)");
+}
+
 QString reasonOf(const std::exception& error) {
     const auto* known = dynamic_cast<const Error*>(&error);
-    if (known == nullptr) return QString::fromUtf8(error.what());
+    if (known == nullptr) return wordsOf(error);
     ErrorParts parts = known->parts();
     parts.where.clear();
     QString reason = QString::fromStdString(Error(std::move(parts)).what());

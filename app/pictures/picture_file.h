@@ -22,6 +22,9 @@ FileStamp stampOf(const QString& path);
 // Takes the pixels over without copying them.
 QImage toQImage(Image&& image);
 
+// For open dialogs: "Pictures (*.avif *.bmp ...);;All files (*)".
+QString pictureFilter();
+
 // What is wrong with the file, for people: without its path, which is shown beside it.
 QString reasonOf(const std::exception& error);
 

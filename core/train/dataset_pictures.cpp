@@ -62,6 +62,10 @@ std::string lower(std::string_view ascii) {
     return text;
 }
 
+std::span<const std::string_view> picture_endings() {
+    return kEndings;
+}
+
 bool is_picture_ending(std::string_view lowercase) {
     return std::find(kEndings.begin(), kEndings.end(), lowercase) != kEndings.end();
 }

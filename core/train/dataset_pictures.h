@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,8 @@
 namespace vitrine::dataset {
 
 std::string lower(std::string_view ascii);
-bool is_picture_ending(std::string_view lowercase);  // "jpg", without its dot
+std::span<const std::string_view> picture_endings();  // "jpg", without their dots
+bool is_picture_ending(std::string_view lowercase);
 // The name up to the last dot of its last part, and what stands behind that dot in lower case.
 std::pair<std::string_view, std::string> split_ending(std::string_view name);
 bool is_picture_name(std::string_view name);
