@@ -2,6 +2,8 @@
 
 #include "core/error.h"
 #include "core/generate/generator.h"
+#include "core/insight/recording.h"
+#include "core/insight/recording_parts.h"
 #include "core/kernels/thread_pool.h"
 #include "core/model/description.h"
 #include "core/model/vlm.h"
@@ -17,6 +19,8 @@ namespace vitrine {
 namespace {
 
 constexpr std::int64_t kCacheStep = 256;  // positions by which the KV cache grows
+// What relative attention compares with, where the model's own prompts name none (arXiv 2502.17422).
+constexpr const char* kNeutralPrompt = "Write a general description of the image.";
 
 class Stopwatch {
 public:
@@ -50,6 +54,18 @@ std::vector<std::uint64_t> position_keys(const Prompt& prompt) {
     return keys;
 }
 
+// As the model would have written it.
+std::vector<TokenId> answer_ids(const Tokenizer& tokenizer, const Message& answer) {
+    std::vector<TokenId> ids;
+    if (answer.reasoning) {
+        tokenizer.encode_to(ids, "<think>\n", Tokenizer::ControlTokens::recognise);
+        tokenizer.encode_to(ids, *answer.reasoning, Tokenizer::ControlTokens::as_text);
+        tokenizer.encode_to(ids, "\n</think>\n\n", Tokenizer::ControlTokens::recognise);
+    }
+    tokenizer.encode_to(ids, answer.text, Tokenizer::ControlTokens::as_text);
+    return ids;
+}
+
 void refuse_if_too_large(const MemoryEstimate& estimate, const ModelFolder& folder, const Qwen3Config& language,
                          const SiglipConfig& vision, DType dtype, Device device, std::int64_t context) {
     const DeviceMemory memory = memory_of(device);
@@ -72,23 +88,63 @@ void refuse_if_too_large(const MemoryEstimate& estimate, const ModelFolder& fold
 
 }  // namespace
 
+// Everything of a prompt up to the language model.
+struct Ready {
+    Prompt prompt;
+    std::vector<std::uint64_t> keys;
+    std::int64_t first = 0;  // positions before it are in the cache already
+    at::Tensor embeds;       // of the others, [1, T - first, H]; undefined when stopped
+    double vision_ms = 0.0;
+    double total_ms = 0.0;
+};
+
 struct Engine::Impl {
-    std::optional<VisionLanguageModel> model;
+    std::shared_ptr<const VisionLanguageModel> model;
     std::optional<ModelSummary> summary;
-    std::optional<KvCache> cache;
+    std::shared_ptr<Past> past;              // shared with the recordings of its answers
     std::vector<std::uint64_t> cached_keys;  // one for each position in the cache
 
-    // The cache with room for `positions`, holding as much of `keys` as the conversation before left in it.
-    KvCache& prepare_cache(const std::vector<std::uint64_t>& keys, std::int64_t positions) {
+    // The cache with room for `positions`, holding as much of `keys`, but no more than `most`, as the conversation
+    // before left in it; with queries from the first position on where `record` says so.
+    KvCache& prepare_cache(const std::vector<std::uint64_t>& keys, std::int64_t most, std::int64_t positions,
+                           bool record) {
         const auto mismatch = std::mismatch(keys.begin(), keys.end(), cached_keys.begin(), cached_keys.end()).first;
-        // The last position is always computed: its logits choose the first token.
-        const auto common = std::min<std::int64_t>(mismatch - keys.begin(), static_cast<std::int64_t>(keys.size()) - 1);
+        auto common = std::min<std::int64_t>(mismatch - keys.begin(), most);
         const std::int64_t capacity = (positions + kCacheStep - 1) / kCacheStep * kCacheStep;
-        if (!cache) cache.emplace(model->language().config(), 1, capacity, model->language().options());
-        cache->truncate(common);
-        cache->reserve(capacity);
-        cached_keys.resize(static_cast<std::size_t>(cache->length()));
-        return *cache;
+        const Qwen3Config& config = model->language().config();
+        if (!past) past = std::make_shared<Past>(KvCache(config, 1, capacity, model->language().options()));
+        if (record && (!past->queries || past->queries->length() < common)) common = 0;
+        const bool others_read_it = past.use_count() > 1;
+        if (others_read_it && (common < past->cache.length() || record != past->queries.has_value())) {
+            past = past->copy(config, common, capacity);
+        } else {
+            const std::lock_guard lock(past->mutex);
+            past->cache.truncate(common);
+            past->cache.reserve(capacity);
+            if (past->queries) {
+                past->queries->truncate(common);
+                past->queries->reserve(capacity);
+            }
+        }
+        const std::lock_guard lock(past->mutex);
+        if (!record) past->queries.reset();
+        if (record && !past->queries) past->queries.emplace(config, capacity, model->language().options());
+        cached_keys.resize(static_cast<std::size_t>(past->cache.length()));
+        return past->cache;
+    }
+
+    Ready prepare(Prompt prompt, std::int64_t most, std::int64_t more, bool record, EngineObserver& observer,
+                  const std::stop_token& stop);
+    std::shared_ptr<Recording> open(std::span<const Message> messages, const Prompt& prompt, bool thinking) const;
+    void remember(std::vector<std::uint64_t> keys, std::span<const TokenId> answer) {
+        keys.insert(keys.end(), answer.begin(), answer.end());
+        keys.resize(static_cast<std::size_t>(
+            std::min<std::int64_t>(past->cache.length(), static_cast<std::int64_t>(keys.size()))));
+        cached_keys = std::move(keys);
+    }
+    Prompt build(std::span<const Message> messages, bool thinking) const {
+        return build_prompt(model->tokenizer(), messages,
+                            {.thinking = thinking, .patches_per_picture = summary->patches_per_picture});
     }
 };
 
@@ -120,11 +176,12 @@ std::optional<ModelSummary> Engine::load(const std::filesystem::path& model_fold
     const MemoryEstimate estimate = estimate_memory(language, vision, summary.dtype, summary.context);
     refuse_if_too_large(estimate, folder, language, vision, summary.dtype, summary.device, summary.context);
 
-    const c10::InferenceMode inference;
-    impl_->model = VisionLanguageModel::load(
+    // Not in inference mode: relevance goes backwards through the model.
+    std::optional<VisionLanguageModel> model = VisionLanguageModel::load(
         folder, {scalar_type(summary.dtype), torch_device(summary.device)},
         [&](std::uint64_t done, std::uint64_t total) { observer.on_load_progress(done, total); }, stop);
-    if (!impl_->model) return std::nullopt;
+    if (!model) return std::nullopt;
+    impl_->model = std::make_shared<const VisionLanguageModel>(std::move(*model));
 
     summary.threads = kernels::num_threads();
     summary.vision_parameters = count_elements(VisionTransformer::from_config(vision).parameters());
@@ -143,79 +200,140 @@ std::optional<ModelSummary> Engine::load(const std::filesystem::path& model_fold
     return summary;
 }
 
-GenerationResult Engine::generate(std::span<const Message> messages, const GenerationOptions& options,
-                                  EngineObserver& observer, std::stop_token stop) {
-    if (!impl_->model)
-        throw InputError({.name = "model", .expected = "a loaded model", .found = "none", .advice = "Load one first."});
-    if (messages.empty()) throw InputError({.name = "messages", .expected = "at least one message", .found = "none"});
-    const c10::InferenceMode inference;
-    const VisionLanguageModel& model = *impl_->model;
-    const ModelSummary& summary = *impl_->summary;
+// Everything before the language model; `more` positions will follow the prompt. No more than `most` positions are
+// taken from the cache: the model must see again those whose logits are wanted.
+Ready Engine::Impl::prepare(Prompt prompt, std::int64_t most, std::int64_t more, bool record, EngineObserver& observer,
+                            const std::stop_token& stop) {
     Stopwatch watch;
+    Ready ready{.prompt = std::move(prompt)};
     const auto report = [&](std::string stage, const std::string& shape) {
         const double ms = watch.lap();
+        ready.total_ms += ms;
         observer.on_stage({std::move(stage), shape, ms});
         return ms;
     };
-
-    const Prompt prompt =
-        build_prompt(model.tokenizer(), messages,
-                     {.thinking = options.thinking, .patches_per_picture = summary.patches_per_picture});
-    const auto length = static_cast<std::int64_t>(prompt.ids.size());
-    if (length >= summary.context) {
-        throw InputError({.name = "prompt",
-                          .expected = "fewer than " + std::to_string(summary.context) + " tokens, the context",
-                          .found = std::to_string(length) + " tokens, " + std::to_string(summary.patches_per_picture) +
-                                   " of them for each picture",
-                          .advice = "Shorten the conversation, send fewer pictures or raise the context."});
-    }
-    GenerationOptions bounded = options;
-    bounded.max_tokens = static_cast<int>(std::min<std::int64_t>(options.max_tokens, summary.context - length));
-    std::vector<std::uint64_t> keys = position_keys(prompt);
-    KvCache& cache = impl_->prepare_cache(keys, length + bounded.max_tokens);
-    const std::int64_t first = cache.length();
-    double first_ms = report("prompt", shape_text(std::vector<std::int64_t>{length}));
+    const auto length = static_cast<std::int64_t>(ready.prompt.ids.size());
+    ready.keys = position_keys(ready.prompt);
+    ready.first = prepare_cache(ready.keys, most, length + more, record).length();
+    report("prompt", shape_text(std::vector<std::int64_t>{length}));
 
     // Only pictures that are not in the cache already are looked at.
-    std::vector<at::Tensor> projected(prompt.pictures.size());
-    double vision_ms = 0.0;
+    std::vector<at::Tensor> projected(ready.prompt.pictures.size());
     for (std::size_t i = 0; i < projected.size(); ++i) {
-        const PictureSpan& span = prompt.pictures[i];
-        if (span.begin + span.count <= first || stop.stop_requested()) continue;
-        const std::int64_t side = summary.image_size;
-        std::vector<float> values = pixel_values(*span.picture, model.preprocess());
+        const PictureSpan& span = ready.prompt.pictures[i];
+        if (span.begin + span.count <= ready.first || stop.stop_requested()) continue;
+        const std::int64_t side = summary->image_size;
+        std::vector<float> values = pixel_values(*span.picture, model->preprocess());
         const at::Tensor pixels = at::from_blob(values.data(), {1, 3, side, side}, at::kFloat);
-        vision_ms += report("preprocess", shape_text(pixels.sizes()));
-        const at::Tensor features = model.vision().forward(pixels);
-        vision_ms += report("vision", shape_text(features.sizes()));
-        projected[i] = model.projector().forward(features)[0];
-        vision_ms += report("projector", shape_text(projected[i].sizes()));
+        ready.vision_ms += report("preprocess", shape_text(pixels.sizes()));
+        const at::Tensor features = model->vision().forward(pixels);
+        ready.vision_ms += report("vision", shape_text(features.sizes()));
+        projected[i] = model->projector().forward(features)[0];
+        ready.vision_ms += report("projector", shape_text(projected[i].sizes()));
     }
+    if (stop.stop_requested()) return ready;
+    ready.embeds = embed_prompt(model->language(), ready.prompt, projected, ready.first);
+    report("glue", shape_text(ready.embeds.sizes()));
+    return ready;
+}
+
+std::shared_ptr<Recording> Engine::Impl::open(std::span<const Message> messages, const Prompt& prompt,
+                                              bool thinking) const {
+    std::vector<Message> neutral(messages.begin(), messages.end());
+    std::string text = kNeutralPrompt;
+    if (!summary->presets.empty()) text = summary->presets.front().second;
+    neutral.back().text = text;
+    return std::make_shared<Recording>(RecordingParts{
+        .model = model, .past = past, .prompt = prompt, .neutral = build(neutral, thinking), .neutral_text = text});
+}
+
+void Engine::check_ready(std::span<const Message> messages) const {
+    if (!impl_->model)
+        throw InputError({.name = "model", .expected = "a loaded model", .found = "none", .advice = "Load one first."});
+    if (messages.empty()) throw InputError({.name = "messages", .expected = "at least one message", .found = "none"});
+}
+
+void Engine::check_length(std::int64_t length) const {
+    const ModelSummary& summary = *impl_->summary;
+    if (length < summary.context) return;
+    throw InputError({.name = "prompt",
+                      .expected = "fewer than " + std::to_string(summary.context) + " tokens, the context",
+                      .found = std::to_string(length) + " tokens, " + std::to_string(summary.patches_per_picture) +
+                               " of them for each picture",
+                      .advice = "Shorten the conversation, send fewer pictures or raise the context."});
+}
+
+GenerationResult Engine::generate(std::span<const Message> messages, const GenerationOptions& options,
+                                  EngineObserver& observer, std::stop_token stop) {
+    check_ready(messages);
+    const c10::InferenceMode inference;
+    Prompt prompt = impl_->build(messages, options.thinking);
+    const auto length = static_cast<std::int64_t>(prompt.ids.size());
+    check_length(length);
+    GenerationOptions bounded = options;
+    bounded.max_tokens = static_cast<int>(std::min<std::int64_t>(options.max_tokens, impl_->summary->context - length));
+    Ready ready = impl_->prepare(std::move(prompt), length - 1, bounded.max_tokens, options.record, observer, stop);
 
     GenerationResult result;
-    if (stop.stop_requested()) {
+    if (!ready.embeds.defined()) {
         result.finish = FinishReason::stopped;
     } else {
-        const at::Tensor embeds = embed_prompt(model.language(), prompt, projected, first);
-        first_ms += vision_ms + report("glue", shape_text(embeds.sizes()));
+        std::shared_ptr<Recording> recording;
+        if (options.record) {
+            recording = impl_->open(messages, ready.prompt, options.thinking);
+            observer.on_recording(recording);
+        }
+        Past& past = *impl_->past;
         result = vitrine::generate(
-            model.language(), model.tokenizer(), cache, embeds, bounded,
-            [&](const TokenEvent& event) { observer.on_token(event); }, stop);
-        observer.on_stage({"prefill", shape_text(embeds.sizes()), result.prefill_ms});
+            impl_->model->language(), impl_->model->tokenizer(), past.cache, ready.embeds, bounded,
+            [&](const TokenEvent& event) {
+                if (recording && event.id >= 0) recording->add_token(event);
+                observer.on_token(event);
+            },
+            stop, past.queries ? &*past.queries : nullptr);
+        observer.on_stage({"prefill", shape_text(ready.embeds.sizes()), result.prefill_ms});
         observer.on_stage({"decode",
                            shape_text(std::vector<std::int64_t>{static_cast<std::int64_t>(result.ids.size())}),
                            result.decode_ms});
     }
-    keys.insert(keys.end(), result.ids.begin(), result.ids.end());
-    keys.resize(
-        static_cast<std::size_t>(std::min<std::int64_t>(cache.length(), static_cast<std::int64_t>(keys.size()))));
-    impl_->cached_keys = std::move(keys);
-
+    impl_->remember(std::move(ready.keys), result.ids);
     result.prompt_tokens = static_cast<int>(length);
-    result.cached_tokens = static_cast<int>(first);
-    result.vision_ms = vision_ms;
-    result.first_token_ms += first_ms;
+    result.cached_tokens = static_cast<int>(ready.first);
+    result.vision_ms = ready.vision_ms;
+    result.first_token_ms += ready.total_ms;
     return result;
+}
+
+std::shared_ptr<const Recording> Engine::record(std::span<const Message> messages, EngineObserver& observer,
+                                                std::stop_token stop) {
+    check_ready(messages);
+    const Message& last = messages.back();
+    if (last.role != Role::assistant)
+        throw InputError({.name = "messages", .expected = "an answer as the last one", .found = "a question"});
+    const c10::InferenceMode inference;
+    const VisionLanguageModel& model = *impl_->model;
+    const std::span<const Message> asked = messages.first(messages.size() - 1);
+    const Prompt prompt = impl_->build(asked, last.reasoning.has_value());
+    const std::vector<TokenId> answer = answer_ids(model.tokenizer(), last);
+    if (answer.empty())
+        throw InputError({.name = "messages", .expected = "an answer with at least one word", .found = "an empty one"});
+    Prompt all = prompt;
+    all.ids.insert(all.ids.end(), answer.begin(), answer.end());
+    check_length(static_cast<std::int64_t>(all.ids.size()));
+    const auto asked_length = static_cast<std::int64_t>(prompt.ids.size());
+    Ready ready = impl_->prepare(std::move(all), asked_length - 1, 0, /*record=*/true, observer, stop);
+    if (!ready.embeds.defined()) {
+        impl_->remember(std::move(ready.keys), {});
+        return nullptr;
+    }
+    const std::shared_ptr<Recording> recording = impl_->open(asked, prompt, last.reasoning.has_value());
+    Past& past = *impl_->past;
+    const std::vector<TokenEvent> events = follow(model.language(), model.tokenizer(), past.cache, ready.embeds, answer,
+                                                  GenerationOptions{}.alternatives, stop, &*past.queries);
+    for (const TokenEvent& event : events) recording->add_token(event);
+    impl_->remember(std::move(ready.keys), {});
+    if (events.size() < answer.size()) return nullptr;
+    return recording;
 }
 
 EngineThread::EngineThread() : thread_([this](std::stop_token quit) { run(quit); }) {}

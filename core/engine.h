@@ -48,6 +48,8 @@ struct ModelSummary {
     std::vector<std::string> warnings;
 };
 
+class Recording;
+
 struct StageTiming {
     std::string stage;  // "preprocess", "vision", "projector", "prompt", "prefill", "decode"
     std::string shape;  // of what the stage produced, "[1, 196, 768]"
@@ -61,6 +63,8 @@ public:
     virtual void on_load_progress(std::uint64_t /*done*/, std::uint64_t /*total*/) {}
     virtual void on_stage(const StageTiming& /*timing*/) {}
     virtual void on_token(const TokenEvent& /*event*/) {}
+    // With GenerationOptions::record, before the first token: the answer that is about to be made, open to view.
+    virtual void on_recording(const std::shared_ptr<const Recording>& /*recording*/) {}
 };
 
 // One loaded model and the conversation whose keys and values are still at hand: a prompt that begins like the last one
@@ -84,7 +88,15 @@ public:
     GenerationResult generate(std::span<const Message> messages, const GenerationOptions& options,
                               EngineObserver& observer, std::stop_token stop = {});
 
+    // Opens an answer that is there already, the last message, as if it had just been generated. nullptr when stopped.
+    // Throws as generate() does.
+    std::shared_ptr<const Recording> record(std::span<const Message> messages, EngineObserver& observer,
+                                            std::stop_token stop = {});
+
 private:
+    void check_ready(std::span<const Message> messages) const;
+    void check_length(std::int64_t length) const;
+
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

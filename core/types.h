@@ -66,6 +66,7 @@ struct GenerationOptions {
     bool thinking = false;
     bool detect_loops = true;
     int alternatives = 5;  // how many of the most likely tokens each TokenEvent carries
+    bool record = false;   // keep what it takes to see inside (core/insight/recording.h)
 };
 
 struct TokenAlternative {

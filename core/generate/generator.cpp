@@ -175,4 +175,40 @@ GenerationResult generate(const Qwen3Model& model, const Tokenizer& tokenizer, K
     return result;
 }
 
+std::vector<TokenAlternative> likeliest(const at::Tensor& log_probs, int count, const Tokenizer& tokenizer) {
+    const auto [values, ids] = at::topk(log_probs.to(at::kCPU), std::min<std::int64_t>(count, log_probs.size(-1)));
+    std::vector<TokenAlternative> words;
+    for (std::int64_t i = 0; i < values.size(0); ++i) {
+        const auto id = static_cast<TokenId>(ids[i].item<std::int64_t>());
+        words.push_back({id, tokenizer.decode(std::span(&id, 1), /*skip_special=*/false), values[i].item<float>()});
+    }
+    return words;
+}
+
+std::vector<TokenEvent> follow(const Qwen3Model& model, const Tokenizer& tokenizer, KvCache& cache,
+                               const at::Tensor& inputs_embeds, std::span<const TokenId> answer, int alternatives,
+                               std::stop_token stop, ForwardObserver* observer) {
+    const c10::InferenceMode inference;
+    const std::int64_t length = inputs_embeds.size(1), count = static_cast<std::int64_t>(answer.size());
+    std::vector<TokenEvent> events;
+    for (std::int64_t first = 0; first < length && !stop.stop_requested(); first += kPrefillStep) {
+        const std::int64_t step = std::min(kPrefillStep, length - first);
+        const at::Tensor hidden = model.forward(
+            {.inputs_embeds = inputs_embeds.narrow(1, first, step), .cache = &cache, .observer = observer});
+        // The position before a token predicts it.
+        for (std::int64_t at = std::max(first, length - count - 1); at < std::min(first + step, length - 1); ++at) {
+            const at::Tensor log_probs =
+                at::log_softmax(model.logits(hidden[0][at - first]).to(at::kCPU, at::kFloat), -1);
+            const auto index = static_cast<std::size_t>(at - (length - count - 1));
+            TokenEvent event{.index = static_cast<int>(index),
+                             .id = answer[index],
+                             .text = tokenizer.decode(answer.subspan(index, 1), /*skip_special=*/false),
+                             .log_prob = log_probs[answer[index]].item<float>()};
+            event.alternatives = likeliest(log_probs, alternatives, tokenizer);
+            events.push_back(std::move(event));
+        }
+    }
+    return events;
+}
+
 }  // namespace vitrine

@@ -9,7 +9,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <span>
 #include <stop_token>
+#include <vector>
 
 namespace vitrine {
 
@@ -25,5 +27,15 @@ using TokenSink = std::function<void(const TokenEvent&)>;
 GenerationResult generate(const Qwen3Model& model, const Tokenizer& tokenizer, KvCache& cache,
                           const at::Tensor& inputs_embeds, const GenerationOptions& options, const TokenSink& sink,
                           std::stop_token stop, ForwardObserver* observer = nullptr);
+
+// The `count` likeliest words of log_probs [V], likeliest first.
+std::vector<TokenAlternative> likeliest(const at::Tensor& log_probs, int count, const Tokenizer& tokenizer);
+
+// A given answer instead of a generated one. The last answer.size() of inputs_embeds [1, T, H] are its tokens, with at
+// least one position before them. One event for each token; text is the token's own, whole or not. Fewer events come
+// when stopped.
+std::vector<TokenEvent> follow(const Qwen3Model& model, const Tokenizer& tokenizer, KvCache& cache,
+                               const at::Tensor& inputs_embeds, std::span<const TokenId> answer, int alternatives,
+                               std::stop_token stop, ForwardObserver* observer = nullptr);
 
 }  // namespace vitrine

@@ -28,7 +28,7 @@ namespace {
 
 // Where query t may not look: [B or 1, 1, T, S] bool, or undefined when it may look everywhere.
 at::Tensor hidden_keys(const at::Tensor& like, std::int64_t queries, std::int64_t keys, bool causal,
-                       const at::Tensor& key_start) {
+                       const at::Tensor& key_start, const at::Tensor& cut) {
     const auto options = like.options().dtype(at::kLong);
     const at::Tensor key = at::arange(keys, options);
     at::Tensor hidden;
@@ -40,6 +40,15 @@ at::Tensor hidden_keys(const at::Tensor& like, std::int64_t queries, std::int64_
         const at::Tensor padding =
             (key.unsqueeze(0) < key_start.to(like.device()).unsqueeze(1)).unsqueeze(1).unsqueeze(1);  // [B, 1, 1, S]
         hidden = hidden.defined() ? hidden.logical_or(padding) : padding;
+    }
+    if (cut.defined()) {
+        const at::Tensor own = at::arange(keys - queries, keys, options);
+        const at::Tensor gone = cut.to(like.device())
+                                    .unsqueeze(0)
+                                    .logical_and(key.unsqueeze(0) != own.unsqueeze(1))
+                                    .unsqueeze(0)
+                                    .unsqueeze(0);  // [1, 1, T, S]
+        hidden = hidden.defined() ? hidden.logical_or(gone) : gone;
     }
     return hidden;
 }
@@ -71,7 +80,7 @@ at::Tensor gelu(const at::Tensor& x, bool tanh) {
 }
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                     const at::Tensor& key_start) {
+                     const at::Tensor& key_start, const at::Tensor& cut) {
     const auto batch = q.size(0), heads = q.size(1), queries = q.size(2), dim = q.size(3);
     const auto kv_heads = k.size(1), keys = k.size(2);
     // The query heads of one KV head stand side by side, so that K and V need no copies: [B, Hkv, group, T, D].
@@ -79,7 +88,7 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     at::Tensor scores = at::matmul(grouped.reshape({batch, kv_heads, -1, dim}), k.to(at::kFloat).transpose(-1, -2));
     scores = scores.reshape({batch, heads, queries, keys}) * (1.0 / std::sqrt(static_cast<double>(dim)));
 
-    const at::Tensor hidden = hidden_keys(q, queries, keys, causal, key_start);
+    const at::Tensor hidden = hidden_keys(q, queries, keys, causal, key_start, cut);
     if (hidden.defined()) scores = scores.masked_fill(hidden, -1e30);
     at::Tensor weights = at::softmax(scores, -1);
     if (hidden.defined()) weights = weights.masked_fill(hidden, 0.0);

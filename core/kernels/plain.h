@@ -26,8 +26,9 @@ at::Tensor norm_rope(const at::Tensor& x, const at::Tensor& weight, double eps, 
                      const at::Tensor& sin);
 at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up);
 at::Tensor gelu(const at::Tensor& x, bool tanh);
-// A query that sees no key at all (padding) gives zeros.
+// A query that sees no key at all (padding) gives zeros. cut [S] bool, or undefined: keys hidden from every query but
+// the one at their own position.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                     const at::Tensor& key_start = {});
+                     const at::Tensor& key_start = {}, const at::Tensor& cut = {});
 
 }  // namespace vitrine::kernels::plain

@@ -4,6 +4,7 @@
 #include "core/kernels/fused.h"
 #include "core/kernels/gradients.h"
 #include "core/kernels/linear.h"
+#include "core/kernels/plain.h"
 
 #include <ATen/ATen.h>
 
@@ -47,9 +48,13 @@ at::Tensor Attention::operator()(const at::Tensor& x, const DecoderContext& cont
     at::Tensor k =
         kernels::norm_rope(heads(qkv[1]), k_norm.weight, k_norm.eps, context.cos, context.sin);  // [B, Hkv, T, D]
     at::Tensor v = heads(qkv[2]).transpose(1, 2);                                                // [B, Hkv, T, D]
-    if (context.observer != nullptr) context.observer->on_queries(static_cast<int>(layer), q);
     if (context.cache != nullptr) std::tie(k, v) = context.cache->append(layer, k, v);
-    return o_proj(kernels::attention(q, k, v, /*causal=*/true, context.key_start));
+    const at::Tensor mixed = context.cut.defined()
+                                 ? kernels::plain::attention(q, k, v, /*causal=*/true, context.key_start, context.cut)
+                                 : kernels::attention(q, k, v, /*causal=*/true, context.key_start);
+    if (context.observer != nullptr)
+        context.observer->on_attention({Tower::language, static_cast<int>(layer), q, k, v, mixed});
+    return o_proj(mixed);
 }
 
 void Attention::parameters(const std::string& prefix, ParameterList& list) {
@@ -111,7 +116,8 @@ at::Tensor Qwen3Model::forward(const DecoderInput& input) const {
             .unsqueeze(0);
     if (input.padding.defined()) position_ids = (position_ids - input.padding.unsqueeze(1)).clamp_min(0);  // [B, T]
 
-    DecoderContext context{.key_start = input.padding, .cache = input.cache, .observer = input.observer};
+    DecoderContext context{
+        .key_start = input.padding, .cache = input.cache, .observer = input.observer, .cut = input.cut};
     std::tie(context.cos, context.sin) = rotary_(position_ids);
 
     at::Tensor hidden = input.inputs_embeds;

@@ -23,6 +23,7 @@ struct DecoderContext {
     at::Tensor key_start;      // [B] int64, or undefined: keys before it are left padding
     KvCache* cache = nullptr;  // null: attend to the T positions alone
     ForwardObserver* observer = nullptr;
+    at::Tensor cut;  // as in DecoderInput
 };
 
 // Grouped-query attention (arXiv 2305.13245) with RMSNorm over head_dim on queries and keys (q_norm, k_norm).
@@ -55,6 +56,7 @@ struct DecoderInput {
     KvCache* cache = nullptr;  // positions go on behind cache->length(); the pass advances it
     ForwardObserver* observer = nullptr;
     bool checkpointing = false;  // with gradients: keep each layer's input only, compute the rest again (no cache then)
+    at::Tensor cut;              // [S] bool, undefined: none; keys that no query sees but the one at their own position
 };
 
 class Qwen3Model {
@@ -65,6 +67,8 @@ public:
     at::Tensor embed(const at::Tensor& input_ids) const;       // [B, T] int64 -> [B, T, H]
     at::Tensor forward(const DecoderInput& input) const;       // -> hidden_states after the final norm, [B, T, H]
     at::Tensor logits(const at::Tensor& hidden_states) const;  // [..., H] -> [..., V]; take the rows you need first
+    at::Tensor final_norm(const at::Tensor& hidden_states) const { return norm_(hidden_states); }
+    const std::vector<DecoderLayer>& layers() const { return layers_; }
 
     ParameterList parameters();
     // How the checkpoint calls a parameter: with "model." in front, without, or nested. Throws WeightsError when the

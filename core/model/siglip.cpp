@@ -16,22 +16,26 @@ constexpr const char* kPatchWeight = "embeddings.patch_embedding.weight";
 
 }  // namespace
 
-MultiHeadSelfAttention::MultiHeadSelfAttention(const SiglipConfig& config)
-    : num_heads(config.num_attention_heads),
+MultiHeadSelfAttention::MultiHeadSelfAttention(const SiglipConfig& config, std::int64_t layer_)
+    : layer(layer_),
+      num_heads(config.num_attention_heads),
       head_dim(config.hidden_size / config.num_attention_heads),
       q_proj(config.hidden_size, config.hidden_size, true),
       k_proj(config.hidden_size, config.hidden_size, true),
       v_proj(config.hidden_size, config.hidden_size, true),
       out_proj(config.hidden_size, config.hidden_size, true) {}
 
-at::Tensor MultiHeadSelfAttention::operator()(const at::Tensor& x) const {
+at::Tensor MultiHeadSelfAttention::operator()(const at::Tensor& x, ForwardObserver* observer) const {
     const std::array<const at::Tensor*, 3> weights{&q_proj.weight, &k_proj.weight, &v_proj.weight};
     const std::array<const at::Tensor*, 3> biases{&q_proj.bias, &k_proj.bias, &v_proj.bias};
     const auto qkv = kernels::linear_many(x, weights, biases);  // each [N, P, C]
     const auto heads = [&](const at::Tensor& t) {               // [N, heads, P, head_dim]
         return t.view({t.size(0), t.size(1), num_heads, head_dim}).transpose(1, 2);
     };
-    return out_proj(kernels::attention(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), /*causal=*/false));
+    const at::Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
+    const at::Tensor mixed = kernels::attention(q, k, v, /*causal=*/false);
+    if (observer != nullptr) observer->on_attention({Tower::vision, static_cast<int>(layer), q, k, v, mixed});
+    return out_proj(mixed);
 }
 
 void MultiHeadSelfAttention::parameters(const std::string& prefix, ParameterList& list) {
@@ -55,14 +59,14 @@ void MLP::parameters(const std::string& prefix, ParameterList& list) {
     fc2.parameters(prefix + "fc2.", list);
 }
 
-EncoderLayer::EncoderLayer(const SiglipConfig& config)
+EncoderLayer::EncoderLayer(const SiglipConfig& config, std::int64_t layer)
     : layer_norm1(config.hidden_size, config.layer_norm_eps),
-      self_attn(config),
+      self_attn(config, layer),
       layer_norm2(config.hidden_size, config.layer_norm_eps),
       mlp(config) {}
 
-at::Tensor EncoderLayer::operator()(const at::Tensor& x) const {
-    const at::Tensor attended = x + self_attn(layer_norm1(x));
+at::Tensor EncoderLayer::operator()(const at::Tensor& x, ForwardObserver* observer) const {
+    const at::Tensor attended = x + self_attn(layer_norm1(x), observer);
     return attended + mlp(layer_norm2(attended));
 }
 
@@ -75,7 +79,7 @@ void EncoderLayer::parameters(const std::string& prefix, ParameterList& list) {
 
 VisionTransformer::VisionTransformer(const SiglipConfig& config)
     : config_(config), post_layernorm_(config.hidden_size, config.layer_norm_eps) {
-    for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) layers_.emplace_back(config);
+    for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) layers_.emplace_back(config, i);
 }
 
 VisionTransformer VisionTransformer::from_config(const SiglipConfig& config) {
@@ -112,7 +116,7 @@ at::Tensor VisionTransformer::forward(const at::Tensor& pixel_values, ForwardObs
         kernels::linear(patches, patch_weight_.flatten(1), patch_bias_) + position_embedding_;  // [N, P, C]
     if (observer != nullptr) observer->on_stage("vision.embeddings", hidden);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-        hidden = layers_[i](hidden);
+        hidden = layers_[i](hidden, observer);
         if (observer != nullptr) observer->on_stage("vision.layers." + std::to_string(i), hidden);
     }
     hidden = post_layernorm_(hidden);

@@ -16,10 +16,11 @@
 namespace vitrine {
 
 struct MultiHeadSelfAttention {
-    explicit MultiHeadSelfAttention(const SiglipConfig& config);
-    at::Tensor operator()(const at::Tensor& x) const;  // [N, P, C] -> [N, P, C]
+    MultiHeadSelfAttention(const SiglipConfig& config, std::int64_t layer);
+    at::Tensor operator()(const at::Tensor& x, ForwardObserver* observer = nullptr) const;  // [N, P, C] -> [N, P, C]
     void parameters(const std::string& prefix, ParameterList& list);
 
+    std::int64_t layer;
     std::int64_t num_heads;
     std::int64_t head_dim;
     Linear q_proj, k_proj, v_proj, out_proj;
@@ -35,8 +36,9 @@ struct MLP {
 };
 
 struct EncoderLayer {
-    explicit EncoderLayer(const SiglipConfig& config);
-    at::Tensor operator()(const at::Tensor& x) const;  // pre-norm: x + attention(norm(x)), then x + mlp(norm(x))
+    EncoderLayer(const SiglipConfig& config, std::int64_t layer);
+    // Pre-norm: x + attention(norm(x)), then x + mlp(norm(x)).
+    at::Tensor operator()(const at::Tensor& x, ForwardObserver* observer = nullptr) const;
     void parameters(const std::string& prefix, ParameterList& list);
 
     LayerNorm layer_norm1;
@@ -60,6 +62,7 @@ public:
     static std::string actual_name(const Checkpoint& checkpoint, const std::string& name);
 
     const SiglipConfig& config() const { return config_; }
+    const std::vector<EncoderLayer>& layers() const { return layers_; }
 
 private:
     explicit VisionTransformer(const SiglipConfig& config);
