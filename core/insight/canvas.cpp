@@ -254,6 +254,9 @@ void SvgCanvas::picture(const Rect& rect, const Pixels& pixels) {
     cv::Mat bgra;
     cv::cvtColor(cv::Mat(pixels.height, pixels.width, CV_8UC4, const_cast<std::uint8_t*>(pixels.rgba.data())), bgra,
                  cv::COLOR_RGBA2BGRA);
+    // Enlarged here, too, as far as that keeps whole pixels: not every program minds image-rendering.
+    const auto times = [](double length, int count) { return std::max(1, static_cast<int>(length) / count); };
+    cv::resize(bgra, bgra, {}, times(rect.width, pixels.width), times(rect.height, pixels.height), cv::INTER_NEAREST);
     body_ += "<image" + place(rect) + attribute("preserveAspectRatio", "none") +
              attribute("style", "image-rendering:pixelated") +
              attribute("xlink:href", "data:image/png;base64," + base64(encoded_png(bgra))) + "/>\n";

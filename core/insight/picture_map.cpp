@@ -79,6 +79,16 @@ std::vector<std::string> broken_into_lines(const std::string& text, double width
     return lines;
 }
 
+std::string shortened(std::string text, double width) {
+    if (Canvas::text_width(text) <= width) return text;
+    while (!text.empty() && Canvas::text_width(text + "...") > width) {
+        const auto is_rest = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };  // of a character
+        while (text.size() > 1 && is_rest(text.back())) text.pop_back();
+        text.pop_back();
+    }
+    return text + "...";
+}
+
 // The colour bar, the scale in words and the caption.
 class Legend {
 public:
@@ -105,11 +115,10 @@ public:
 
 private:
     void draw_bar(Canvas& canvas, const Rect& bar) const {
-        const RgbTable& table = colour_table(style_.colours);
-        for (std::size_t i = 0; i < table.size(); ++i) {
-            const double step = bar.width / static_cast<double>(table.size());
-            canvas.fill({bar.x + step * static_cast<double>(i), bar.y, step, bar.height}, table[i]);
-        }
+        Canvas::Pixels colours{.width = 256, .height = 1, .rgba = {}};
+        for (const Rgb& colour : colour_table(style_.colours))
+            colours.rgba.insert(colours.rgba.end(), {colour[0], colour[1], colour[2], 255});
+        canvas.picture(bar, colours);
         canvas.frame({bar.x - 1, bar.y - 1, bar.width + 2, bar.height + 2}, kQuiet, 1);
 
         constexpr int kTicks = 4;
@@ -232,7 +241,7 @@ public:
             const int row = static_cast<int>(i) / columns_;
             const double x = kMargin + column * (widest_ + kGap);
             const double y = kMargin + row * (title_height_ + highest_ + kGap);
-            canvas.text({x, y + Canvas::kTextHeight - 2}, panels_[i].title, kInk);
+            canvas.text({x, y + Canvas::kTextHeight - 2}, shortened(panels_[i].title, widest_), kInk);
             const auto [width, height] = size_of(panels_[i]);
             draw_panel(canvas, panels_[i],
                        {x, y + title_height_, static_cast<double>(width), static_cast<double>(height)});
@@ -245,20 +254,17 @@ private:
         const double wide = panel.picture != nullptr ? panel.picture->width : panel.grid->columns;
         const double high = panel.picture != nullptr ? panel.picture->height : panel.grid->rows;
         const double scale = style_.longest_side / std::max({wide, high, 1.0});
-        return {std::max({static_cast<int>(std::lround(wide * scale)), kLeastPatch * panel.grid->columns, 1}),
-                std::max({static_cast<int>(std::lround(high * scale)), kLeastPatch * panel.grid->rows, 1})};
+        const auto side = [scale](double length, int patches) {
+            if (patches == 0) return std::max(static_cast<int>(std::lround(length * scale)), 1);
+            return patches * std::max(static_cast<int>(std::lround(length * scale / patches)), kLeastPatch);
+        };
+        return {side(wide, panel.grid->columns), side(high, panel.grid->rows)};
     }
 
     static Rect patch_rect(const PatchGrid& grid, const Rect& area, int patch) {
-        const auto edge = [](double start, double length, int place, int count) {
-            return start + length * place / count;
-        };
-        const int row = patch / grid.columns;
-        const int column = patch % grid.columns;
-        const double x = edge(area.x, area.width, column, grid.columns);
-        const double y = edge(area.y, area.height, row, grid.rows);
-        return {x, y, edge(area.x, area.width, column + 1, grid.columns) - x,
-                edge(area.y, area.height, row + 1, grid.rows) - y};
+        const double width = area.width / grid.columns;
+        const double height = area.height / grid.rows;
+        return {area.x + patch % grid.columns * width, area.y + patch / grid.columns * height, width, height};
     }
 
     void draw_panel(Canvas& canvas, const MapPanel& panel, const Rect& area) const {

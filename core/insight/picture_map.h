@@ -34,8 +34,9 @@ struct MapStyle {
     double opacity = 0.9;  // of the strongest value; less for weaker ones
     bool smooth = false;   // between the middles of the patches; blocks otherwise
     bool colour_bar = true;
-    int longest_side = 512;  // of each picture, in pixels; a thin one is widened until each patch has four each way
-    std::string caption;     // below; broken into lines where it is long
+    // Of each picture, in pixels, about: every patch gets the same whole number of them, and at least four, each way.
+    int longest_side = 512;
+    std::string caption;  // below; broken into lines where it is long
 };
 
 // Several maps stand side by side on the one scale. Throws InputError without a panel, without a grid in one, or when a

@@ -121,7 +121,7 @@ private Q_SLOTS:
             QVERIFY2(std::find(texts.begin(), texts.end(), text) != texts.end(), texts.dump().c_str());
 
         // The patches tile the picture that is embedded: 210 x 140, of 3 x 2. The masked one is not drawn.
-        QCOMPARE(files["one.svg"]["pictures"], json({{210, 140}}));
+        QCOMPARE(files["one.svg"]["pictures"], json({{210, 140}, {256, 12}}));  // and the colour bar
         const auto& patches = files["one.svg"]["patches"];
         QCOMPARE(patches.size(), std::size_t{5});
         QCOMPARE(patches[0][2], json(70.0));
@@ -129,7 +129,7 @@ private Q_SLOTS:
         QVERIFY(std::abs(patches[1][0].get<double>() - patches[0][0].get<double>() - 70.0) < 1e-4);
         QVERIFY(std::abs(patches[2][1].get<double>() - patches[0][1].get<double>() - 70.0) < 1e-4);
         QVERIFY(std::abs(patches[0][4].get<double>() - 0.9 * 0.5 / 4.0) < 1e-6);
-        QCOMPARE(files["heads.svg"]["pictures"].size(), std::size_t{6});
+        QCOMPARE(files["heads.svg"]["pictures"].size(), std::size_t{7});
     }
 
     void theJsonForm() {
