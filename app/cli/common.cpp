@@ -150,6 +150,21 @@ GenerationResult Session::generate(std::span<const Message> messages, const Gene
     return result;
 }
 
+std::shared_ptr<const Recording> Session::record(std::vector<Message> messages, GenerationOptions options) {
+    struct Keeper : EngineObserver {
+        std::shared_ptr<const Recording> recording;
+        void on_recording(const std::shared_ptr<const Recording>& begun) override { recording = begun; }
+    } keeper;
+    if (messages.back().role != Role::assistant) {
+        options.record = true;
+        const GenerationResult result = generate(messages, options, keeper);
+        return result.finish == FinishReason::stopped ? nullptr : keeper.recording;
+    }
+    std::shared_ptr<const Recording> recording;
+    run([&](Engine& engine, std::stop_token token) { recording = engine.record(messages, keeper, token); });
+    return recording;
+}
+
 std::vector<fs::path> find_pictures(const std::vector<fs::path>& inputs) {
     std::vector<fs::path> pictures;
     std::set<fs::path> seen;

@@ -39,6 +39,8 @@ Command add_train(CLI::App& parent);
 Command add_eval(CLI::App& parent);
 Command add_export(CLI::App& parent);
 Command add_scenes(CLI::App& parent);
+Command add_attention(CLI::App& parent);
+Command add_ground(CLI::App& parent);
 
 // --model, --device, --dtype, --threads, --context, --json
 struct ModelFlags {
@@ -75,6 +77,8 @@ public:
     bool stopped() const { return stopped_; }  // while loading
     GenerationResult generate(std::span<const Message> messages, const GenerationOptions& options,
                               EngineObserver& observer);
+    // An answer open to view: the last message, which is made first where it is a question. nullptr when stopped.
+    std::shared_ptr<const Recording> record(std::vector<Message> messages, GenerationOptions options);
 
 private:
     void run(EngineThread::Job job);

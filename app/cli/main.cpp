@@ -42,9 +42,10 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "vitrine-cli " VITRINE_VERSION);
     app.require_subcommand(1);
     app.failure_message(CLI::FailureMessage::help);
-    const std::vector<cli::Command> commands{
-        cli::add_caption(app), cli::add_chat(app),   cli::add_inspect(app), cli::add_verify(app), cli::add_bench(app),
-        cli::add_init(app),    cli::add_scenes(app), cli::add_train(app),   cli::add_eval(app),   cli::add_export(app)};
+    const std::vector<cli::Command> commands{cli::add_caption(app), cli::add_chat(app),      cli::add_inspect(app),
+                                             cli::add_verify(app),  cli::add_bench(app),     cli::add_init(app),
+                                             cli::add_scenes(app),  cli::add_train(app),     cli::add_eval(app),
+                                             cli::add_export(app),  cli::add_attention(app), cli::add_ground(app)};
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

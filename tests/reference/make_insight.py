@@ -64,7 +64,7 @@ TWO = Talk(
     pictures=2,
 )
 CASES = [
-    (Case("tiny", LANGUAGE, VISION), [ONE, TWO], False),
+    (Case("tiny", LANGUAGE, VISION, attention_sharpness=2.0), [ONE, TWO], False),
     (
         Case(
             "tiny_untied",
