@@ -12,7 +12,7 @@
 
 // How right a map is, where the box of the named object is known. Patches count row by row from the top left; boxes are
 // fractions of the picture. Values that are not finite are masked: they take no part, neither as hits nor in chance.
-// Throws InputError when a grid's size does not fit its values; asks nothing else of its input.
+// Throws InputError when a grid's size does not fit its values.
 namespace vitrine {
 
 using scenes::Box;

@@ -216,6 +216,17 @@ private Q_SLOTS:
         const Image dark = draw(constant(rows, columns, 0.0F));
         const Difference all = difference(dark, draw(constant(rows, columns, 1.0F)));
         QVERIFY(all.is_rectangle());
+        // Exactly over the picture: where a white one differs from a black one.
+        Image black = picture;
+        std::ranges::fill(black.rgb, std::uint8_t{0});
+        Image white = picture;
+        std::ranges::fill(white.rgb, std::uint8_t{255});
+        const PatchGrid nothing = constant(rows, columns, 0.0F);
+        const Difference place =
+            difference(map_image(std::vector{MapPanel{.picture = &black, .grid = &nothing}}, style),
+                       map_image(std::vector{MapPanel{.picture = &white, .grid = &nothing}}, style));
+        QVERIFY(place.left == all.left && place.top == all.top && place.right == all.right &&
+                place.bottom == all.bottom);
         const int patch_width = (all.right - all.left) / columns;
         const int patch_height = (all.bottom - all.top) / rows;
         QCOMPARE(all.count, rows * patch_height * columns * patch_width);

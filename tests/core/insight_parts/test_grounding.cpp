@@ -133,7 +133,9 @@ private Q_SLOTS:
         }
         std::ofstream(folder.path() / "cases.json") << json;  // NaN becomes null
 
-        const nlohmann::json measures = folder.read()["measures"];
+        const nlohmann::json found_by_others = folder.read();
+        QVERIFY(found_by_others.contains("measures"));
+        const nlohmann::json& measures = found_by_others["measures"];
         QCOMPARE(measures.size(), cases.size());
         std::set<std::string> seen;
         for (std::size_t i = 0; i < cases.size(); ++i) {

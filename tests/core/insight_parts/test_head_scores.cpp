@@ -73,6 +73,26 @@ private Q_SLOTS:
         QCOMPARE(scores.any_head(Half::held_out).pointing.count, 20 * kLayers * kHeads);
     }
 
+    void theOtherHalfHasNoSayInTheChoice() {
+        HeadScores scores(1, 2, kOrigin);
+        const auto add = [&](Half half, int finder) {  // the other head looks away
+            HeadMaps maps{.layers = 1, .heads = 2, .rows = kSide, .columns = kSide};
+            maps.values.resize(2 * kSide * kSide);
+            const std::size_t away = kSide * kSide - 1;
+            maps.values[static_cast<std::size_t>(finder) * kSide * kSide] = 1.0F;
+            maps.values[static_cast<std::size_t>(1 - finder) * kSide * kSide + away] = 1.0F;
+            scores.add(half, maps, kBoxes[0]);
+        };
+        add(Half::calibration, 1);
+        for (int i = 0; i < 3; ++i) add(Half::held_out, 0);
+        for (const Measure measure : {Measure::pointing, Measure::energy, Measure::auc}) {
+            const auto best = scores.best(measure);
+            QCOMPARE(best->head, 1);
+            QCOMPARE(best->calibration.pointing.value(), 1.0);
+            QCOMPARE(best->held_out.pointing.value(), 0.0);
+        }
+    }
+
     void nothingHasNoBest() {
         const HeadScores scores(kLayers, kHeads, kOrigin);
         QVERIFY(!scores.best(Measure::auc));
