@@ -84,6 +84,8 @@ void PictureView::become(State state) {
         m_standIn = {};
     }
     m_dragging = false;
+    m_drag = Drag::none;
+    m_scaled = {};
     unsetCursor();
     update();
 }
@@ -95,6 +97,13 @@ void PictureView::setOverlay(Overlay overlay) {
 
 void PictureView::setBackground(Background background) {
     m_background = background;
+    update();
+}
+
+void PictureView::setGrey(bool grey) {
+    if (m_grey == grey) return;
+    m_grey = grey;
+    m_scaled = {};
     update();
 }
 
@@ -197,19 +206,24 @@ void PictureView::wheelEvent(QWheelEvent* event) {
 }
 
 void PictureView::mousePressEvent(QMouseEvent* event) {
-    if (event->button() != Qt::LeftButton) {
+    const bool moves = event->button() == Qt::MiddleButton || (event->modifiers() & Qt::ShiftModifier);
+    if (event->button() != Qt::LeftButton && !(m_dragSelects && event->button() == Qt::MiddleButton)) {
         event->ignore();
         return;
     }
     m_pressed = m_dragged = event->position();
-    if (canMove()) setCursor(Qt::ClosedHandCursor);
+    m_drag = m_dragSelects && !moves ? Drag::select : Drag::move;
+    if (m_drag == Drag::move && canMove()) setCursor(Qt::ClosedHandCursor);
 }
 
 void PictureView::mouseMoveEvent(QMouseEvent* event) {
-    if (event->buttons() & Qt::LeftButton) {
+    if (m_drag != Drag::none && (event->buttons() & (Qt::LeftButton | Qt::MiddleButton))) {
         const QPointF now = event->position();
         if ((now - m_pressed).manhattanLength() >= QApplication::startDragDistance()) m_dragging = true;
-        if (m_dragging && canMove()) {
+        if (!m_dragging) return;
+        if (m_drag == Drag::select) {
+            tellRegion(now, false);
+        } else if (canMove()) {
             moveBy(now - m_dragged);
             m_dragged = now;
         }
@@ -222,15 +236,30 @@ void PictureView::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void PictureView::mouseReleaseEvent(QMouseEvent* event) {
-    if (event->button() != Qt::LeftButton) return;
+    const Drag drag = std::exchange(m_drag, Drag::none);
+    if (event->button() != Qt::LeftButton && drag == Drag::none) return;
     unsetCursor();
-    if (std::exchange(m_dragging, false) || m_state != State::shown) return;
+    if (std::exchange(m_dragging, false)) {
+        if (drag == Drag::select) tellRegion(event->position(), true);
+        return;
+    }
+    if (m_state != State::shown || event->button() != Qt::LeftButton) return;
     const QPointF position = toPicture(event->position());
     if (QRectF(m_picture.image.rect()).contains(position)) Q_EMIT clicked(position);
 }
 
+void PictureView::tellRegion(const QPointF& to, bool finished) {
+    if (m_state != State::shown) return;
+    const qreal hair = 0.01 / scale();  // a level drag is a line, and a line too goes through something
+    const QRectF dragged = QRectF(toPicture(m_pressed), toPicture(to)).normalized().adjusted(-hair, -hair, hair, hair);
+    const QRectF area = dragged & QRectF(m_picture.image.rect());
+    if (finished || !area.isEmpty()) Q_EMIT regionDragged(area, finished);
+}
+
 void PictureView::mouseDoubleClickEvent(QMouseEvent* event) {
-    if (m_fitted) {
+    if (m_dragSelects) {
+        mousePressEvent(event);  // two quick clicks are two clicks: each chooses something
+    } else if (m_fitted) {
         setZoom(1.0, event->position());
     } else {
         fit();
@@ -299,16 +328,58 @@ void PictureView::paintEvent(QPaintEvent*) {
     if (hasFocus()) paintFocus(painter);
 }
 
-void PictureView::paintPicture(QPainter& painter) const {
-    const QImage& copy = m_picture.atLeast(m_zoom);
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, m_fitted || m_zoom < kShowPixels);
-    painter.drawImage(QRectF(origin(), extent()), copy, QRectF(copy.rect()));
+void PictureView::paintPicture(QPainter& painter) {
+    if (m_overlay || m_grey) {
+        const QImage& scaled = scaledOnce();
+        painter.drawImage(QPointF(m_scaledPart.topLeft()) / devicePixelRatioF(), scaled);
+    } else {
+        paintScaled(painter);
+    }
     if (!m_overlay) return;
     painter.save();
     painter.setTransform(pictureToWidget(), true);
     painter.setClipRect(m_picture.image.rect());
     m_overlay(painter, m_picture.image.size());
     painter.restore();
+}
+
+void PictureView::paintScaled(QPainter& painter) const {
+    const QImage& copy = m_picture.atLeast(m_zoom);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, m_fitted || m_zoom < kShowPixels);
+    painter.drawImage(QRectF(origin(), extent()), copy, QRectF(copy.rect()));
+}
+
+QRect PictureView::visibleDevicePixels() const {
+    const qreal ratio = devicePixelRatioF();
+    const QRectF seen = QRectF(origin(), extent()) & QRectF(rect());
+    return QRectF(seen.topLeft() * ratio, seen.size() * ratio).toAlignedRect();
+}
+
+const QImage& PictureView::scaledOnce() {
+    const QTransform at = pictureToWidget();
+    const QRect part = visibleDevicePixels();
+    const qint64 from = m_picture.atLeast(m_zoom).cacheKey();
+    if (!m_scaled.isNull() && at == m_scaledAt && part == m_scaledPart && from == m_scaledFrom) return m_scaled;
+    if (part.isEmpty()) return m_scaled = {};
+    const qreal ratio = devicePixelRatioF();
+    m_scaled = QImage(part.size(), QImage::Format_ARGB32_Premultiplied);
+    m_scaled.setDevicePixelRatio(ratio);
+    m_scaled.fill(Qt::transparent);
+    QPainter painter(&m_scaled);
+    painter.translate(-QPointF(part.topLeft()) / ratio);
+    paintScaled(painter);
+    painter.end();
+    for (int y = 0; m_grey && y < m_scaled.height(); ++y) {
+        auto* line = reinterpret_cast<QRgb*>(m_scaled.scanLine(y));
+        for (int x = 0; x < m_scaled.width(); ++x) {
+            const int grey = qGray(line[x]);
+            line[x] = qRgba(grey, grey, grey, qAlpha(line[x]));
+        }
+    }
+    m_scaledAt = at;
+    m_scaledPart = part;
+    m_scaledFrom = from;
+    return m_scaled;
 }
 
 void PictureView::paintStandIn(QPainter& painter) const {

@@ -37,6 +37,9 @@ public:
 
     void setOverlay(Overlay overlay);  // empty: none; call update() when what it paints has changed
     void setBackground(Background background);
+    void setGrey(bool grey);  // the picture without its colours, so that those of an overlay stand out
+    // A drag chooses a part of the picture; with Shift, or with the middle button, it still moves.
+    void setDragSelects(bool selects) { m_dragSelects = selects; }
 
     // Device pixels per picture pixel.
     qreal zoom() const { return m_zoom; }
@@ -59,6 +62,8 @@ Q_SIGNALS:
     // Picture coordinates; hovered with a null position and `inside` false when the pointer leaves the picture.
     void hovered(const QPointF& position, bool inside);
     void clicked(const QPointF& position);
+    // Picture coordinates, cut to the picture, again and again while it is dragged out; only with setDragSelects().
+    void regionDragged(const QRectF& area, bool finished);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -74,6 +79,7 @@ protected:
 
 private:
     enum class State { empty, loading, shown, failed };
+    enum class Drag { none, move, select };  // what the pressed button will do
 
     void become(State state);
     qreal scale() const;  // widget units per picture pixel
@@ -82,9 +88,13 @@ private:
     qreal fittingZoom() const;
     bool canMove() const;
     void moveBy(const QPointF& delta);
+    void tellRegion(const QPointF& to, bool finished);
     void keepInView();
     void applyZoom(qreal zoom, bool fitted);
-    void paintPicture(QPainter& painter) const;
+    void paintPicture(QPainter& painter);
+    void paintScaled(QPainter& painter) const;
+    const QImage& scaledOnce();  // the visible part, ready to be painted over and over under a changing overlay
+    QRect visibleDevicePixels() const;
     void paintStandIn(QPainter& painter) const;
     void paintMessage(QPainter& painter, const QString& iconName, const QString& title, const QString& text) const;
     void paintFocus(QPainter& painter) const;
@@ -100,7 +110,14 @@ private:
     QPointF m_center;  // picture coordinates of what is in the middle of the widget
     QPointF m_pressed;
     QPointF m_dragged;
-    bool m_dragging = false;
+    Drag m_drag = Drag::none;
+    bool m_dragging = false;  // and it has moved far enough to be more than a click
+    bool m_dragSelects = false;
+    bool m_grey = false;
+    QImage m_scaled;        // what scaledOnce() made
+    QTransform m_scaledAt;  // and of what
+    QRect m_scaledPart;
+    qint64 m_scaledFrom = 0;
     bool m_slow = false;  // loading has taken long enough to say so
     QBasicTimer m_patience;
 };
