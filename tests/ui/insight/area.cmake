@@ -1,0 +1,1 @@
+vitrine_test(insight LABELS ui TIMEOUT 300)
