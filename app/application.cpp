@@ -2,11 +2,13 @@
 
 #include "app/captions/captions_controller.h"
 #include "app/chat/chat_controller.h"
+#include "app/insight/insight_controller.h"
 #include "app/models/models_controller.h"
 #include "core/device.h"
 #include "ui/captions/captions_page.h"
 #include "ui/captions/drop_overlay.h"
 #include "ui/chat/chat_page.h"
+#include "ui/insight/insight_panel.h"
 #include "ui/keys_dialog.h"
 #include "ui/message_bar.h"
 #include "ui/models/models_page.h"
@@ -16,6 +18,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
+#include <QDockWidget>
 #include <QUrl>
 
 namespace vitrine {
@@ -60,9 +63,12 @@ Application::Application(Profile profile, std::unique_ptr<Dialogs> dialogs)
       m_dialogs(std::move(dialogs)),
       m_captionsPage(new CaptionsPage),
       m_chatPage(new ChatPage),
-      m_modelsPage(new ModelsPage) {
+      m_modelsPage(new ModelsPage),
+      m_insightPanel(new InsightPanel),
+      m_insightDock(new QDockWidget(tr("Insight"), &m_window)) {
     applyTheme();
     buildPlaces();
+    buildInsight();
     connectWindow();
     connectStores();
     connectEngine();
@@ -122,6 +128,30 @@ void Application::buildPlaces() {
     m_models = std::make_unique<ModelsController>(
         ModelsController::Parts{*m_modelsPage, m_engine, m_activities, m_settings, *m_dialogs, m_profile},
         demoModelFolder());
+}
+
+void Application::buildInsight() {
+    m_insightDock->setObjectName(QStringLiteral("insight"));
+    m_insightDock->setWidget(m_insightPanel);
+    m_window.addDock(m_insightDock, QStringLiteral("insight"), QKeySequence(QStringLiteral("Ctrl+I")));
+    m_insight = std::make_unique<InsightController>(*m_insightPanel, m_engine, m_settings, *m_dialogs);
+    const auto lookInside = [this] {
+        if (m_window.place() == kChat)
+            m_chat->lookInside();
+        else if (m_window.place() == kCaptions)
+            m_captions->lookInside();
+    };
+    connect(m_insightDock, &QDockWidget::visibilityChanged, this, [this, lookInside](bool visible) {
+        m_insight->setWatching(visible);
+        m_captions->setWatched(visible);
+        if (visible && !m_insight->recording()) lookInside();
+    });
+    connect(m_captions.get(), &CaptionsController::insightWanted, m_insight.get(), &InsightController::open);
+    connect(m_chat.get(), &ChatController::insightWanted, this, [this](const EngineWorker::Prompt& prompt) {
+        m_insightDock->show();
+        m_insightDock->raise();
+        m_insight->open(prompt);
+    });
 }
 
 void Application::connectWindow() {
@@ -221,6 +251,7 @@ void Application::showKeys() {
           {QStringLiteral("Ctrl+O"), tr("Open pictures")},
           {QStringLiteral("Ctrl+Shift+O"), tr("Open a folder with all the folders in it")},
           {QStringLiteral("Ctrl+Shift+V"), tr("Paste a picture")},
+          {QStringLiteral("Ctrl+I"), tr("Show or hide Insight")},
           {QStringLiteral("F1"), tr("These keys")}}},
         {tr("Captions"),
          {{QStringLiteral("↑ ↓"), tr("Previous and next picture; with Alt also while typing")},
@@ -239,6 +270,11 @@ void Application::showKeys() {
           {QStringLiteral("Ctrl+↑ ↓"), tr("Previous and next turn")},
           {QStringLiteral("F2"), tr("Rename the conversation")},
           {QStringLiteral("Esc"), tr("Stop the answer")}}},
+        {tr("Insight"),
+         {{QStringLiteral("← →"), tr("Previous and next word")},
+          {QStringLiteral("Space"), tr("Play along the answer")},
+          {QStringLiteral("↑ ↓"), tr("Previous and next layer")},
+          {QStringLiteral("[ ]"), tr("Previous and next head")}}},
     };
     (new KeysDialog(groups, &m_window))->open();
 }
@@ -260,6 +296,7 @@ void Application::saveWindow() {
     m_settings.set(setting::windowState, m_window.saveState());
     m_captions->save();
     m_models->saveLayout();
+    m_insight->save();
 }
 
 void Application::loadModel() {

@@ -15,6 +15,7 @@
 
 #include <memory>
 
+class QDockWidget;
 class QMimeData;
 
 namespace vitrine {
@@ -23,6 +24,8 @@ class CaptionsController;
 class CaptionsPage;
 class ChatController;
 class ChatPage;
+class InsightController;
+class InsightPanel;
 class ModelsController;
 class ModelsPage;
 struct DropData;
@@ -50,12 +53,14 @@ public:
     CaptionsController& captions() { return *m_captions; }
     ChatController& chat() { return *m_chat; }
     ModelsController& models() { return *m_models; }
+    InsightController& insight() { return *m_insight; }
 
     static QString demoModelFolder();
     static QString examplesFolder();  // pictures to try the program with
 
 private:
     void buildPlaces();
+    void buildInsight();
     void connectWindow();
     void connectStores();
     void connectEngine();
@@ -81,9 +86,12 @@ private:
     CaptionsPage* m_captionsPage;  // the pages belong to the window
     ChatPage* m_chatPage;
     ModelsPage* m_modelsPage;
+    InsightPanel* m_insightPanel;
+    QDockWidget* m_insightDock;
     std::unique_ptr<CaptionsController> m_captions;
     std::unique_ptr<ChatController> m_chat;
     std::unique_ptr<ModelsController> m_models;
+    std::unique_ptr<InsightController> m_insight;
     std::shared_ptr<Activity> m_loading;
     QTimer m_memoryTimer;
 };

@@ -5,6 +5,7 @@
 #include <QPointer>
 #include <QTimer>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 
@@ -40,6 +41,10 @@ public:
 
     void on_stage(const StageTiming& timing) override {
         QMetaObject::invokeMethod(m_job.get(), [job = m_job, timing] { Q_EMIT job->staged(timing); });
+    }
+
+    void on_recording(const std::shared_ptr<const Recording>& recording) override {
+        QMetaObject::invokeMethod(m_job.get(), [job = m_job, recording] { Q_EMIT job->recorded(recording); });
     }
 
     void on_token(const TokenEvent& event) override {
@@ -87,6 +92,7 @@ void EngineWorker::load(const QString& modelFolder, const LoadOptions& options) 
     m_model.reset();
     m_fault.clear();
     const quint64 generation = ++m_generation;
+    setState(State::loading);  // first, so that whoever holds on to the old model lets go
     // A stop switch of our own beside the engine's: this load may be called off before it begins.
     m_engine->submit([this, generation, options, folder = modelFolder.toStdString(), stop = m_loading.get_token()](
                          Engine& engine, std::stop_token quit) {
@@ -110,7 +116,6 @@ void EngineWorker::load(const QString& modelFolder, const LoadOptions& options) 
             if (!fault.isEmpty()) Q_EMIT loadFailed(fault);
         });
     });
-    setState(State::loading);
 }
 
 void EngineWorker::cancelLoad() {
@@ -123,24 +128,21 @@ void EngineWorker::unload() {
     m_model.reset();
     m_fault.clear();
     m_folder.clear();
-    m_engine->submit([](Engine& engine, const std::stop_token&) { engine.unload(); });
     setState(State::empty);
+    m_engine->submit([](Engine& engine, const std::stop_token&) { engine.unload(); });
 }
 
-std::shared_ptr<EngineJob> EngineWorker::generate(Prompt prompt, const GenerationOptions& options) {
+std::shared_ptr<EngineJob> EngineWorker::submit(Work work) {
     // Whichever thread drops the last pointer, the object goes on the UI thread.
     std::shared_ptr<EngineJob> job(new EngineJob, [](EngineJob* ended) { ended->deleteLater(); });
-    m_engine->submit([job, prompt = std::move(prompt), options](Engine& engine, std::stop_token quit) {
+    m_engine->submit([job, work = std::move(work)](Engine& engine, std::stop_token quit) {
         QMetaObject::invokeMethod(job.get(), [job] { Q_EMIT job->started(); });
         const std::stop_callback quitting(quit, [&job] { job->stop(); });
         std::function<void()> end;
         try {
             GenerationResult result{.finish = FinishReason::stopped};
-            if (!job->stopRequested()) {
-                const std::vector<Message> messages = prompt();
-                EngineJob::Relay relay(job);
-                result = engine.generate(messages, options, relay, job->m_stop.get_token());
-            }
+            EngineJob::Relay relay(job);
+            if (!job->stopRequested()) result = work(engine, relay, job->m_stop.get_token());
             end = [job, result = std::move(result)] {
                 job->takeEvents();
                 Q_EMIT job->finished(result);
@@ -154,6 +156,29 @@ std::shared_ptr<EngineJob> EngineWorker::generate(Prompt prompt, const Generatio
         QMetaObject::invokeMethod(job.get(), std::move(end));
     });
     return job;
+}
+
+std::shared_ptr<EngineJob> EngineWorker::generate(Prompt prompt, const GenerationOptions& options) {
+    GenerationOptions wanted = options;
+    if (m_recording) {
+        wanted.record = true;
+        wanted.alternatives = std::max(wanted.alternatives, GenerationOptions{}.alternatives);
+    }
+    auto job = submit(
+        [prompt = std::move(prompt), wanted](Engine& engine, EngineObserver& observer, const std::stop_token& stop) {
+            return engine.generate(prompt(), wanted, observer, stop);
+        });
+    Q_EMIT answering(job.get());
+    return job;
+}
+
+std::shared_ptr<EngineJob> EngineWorker::record(Prompt prompt) {
+    return submit([prompt = std::move(prompt)](Engine& engine, EngineObserver& observer, const std::stop_token& stop) {
+        const auto recording = engine.record(prompt(), observer, stop);
+        if (!recording) return GenerationResult{.finish = FinishReason::stopped};
+        observer.on_recording(recording);
+        return GenerationResult{};
+    });
 }
 
 }  // namespace vitrine

@@ -28,6 +28,8 @@ Q_SIGNALS:
     void staged(const vitrine::StageTiming& timing);
     // What was generated since the last time, gathered for about 33 ms.
     void streamed(const std::vector<vitrine::TokenEvent>& events);
+    // Where it was asked for: the answer, open to view; before anything is streamed.
+    void recorded(const std::shared_ptr<const vitrine::Recording>& recording);
     void finished(const vitrine::GenerationResult& result);
     void failed(const QString& message);
 
@@ -69,13 +71,20 @@ public:
     // until its last signal even when the pointer returned is dropped.
     using Prompt = std::function<std::vector<Message>()>;
     std::shared_ptr<EngineJob> generate(Prompt prompt, const GenerationOptions& options);
+    // Opens an answer that is there already, the last message: recorded() comes, then finished() with nothing in it.
+    std::shared_ptr<EngineJob> record(Prompt prompt);
+    // From the next answer on, all are recorded.
+    void setRecording(bool recording) { m_recording = recording; }
 
 Q_SIGNALS:
     void stateChanged();
     void loadProgressed(quint64 done, quint64 total);  // bytes
     void loadFailed(const QString& message);
+    void answering(vitrine::EngineJob* job);  // an answer was asked for; the job has not begun
 
 private:
+    using Work = std::function<GenerationResult(Engine&, EngineObserver&, const std::stop_token&)>;
+    std::shared_ptr<EngineJob> submit(Work work);
     void setState(State state);
 
     State m_state = State::empty;
@@ -84,6 +93,7 @@ private:
     QString m_fault;
     std::stop_source m_loading;
     quint64 m_generation = 0;  // counts load and unload, so that the end of an older one changes nothing
+    bool m_recording = false;
     std::unique_ptr<EngineThread> m_engine;
 };
 

@@ -35,6 +35,7 @@ inline const Setting<QStringList> modelFolders{"model/added_folders", {}};
 inline const Setting<QJsonObject> captions{"captions/page", {}};  // preset, prompts, generation, sidecars, layout
 inline const Setting<QJsonObject> chat{"chat/page", {}};          // system prompt, generation, layout
 inline const Setting<QJsonObject> models{"models/page", {}};      // layout
+inline const Setting<QJsonObject> insight{"insight/view", {}};    // method, layer, head, look
 
 }  // namespace setting
 

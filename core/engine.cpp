@@ -243,8 +243,12 @@ std::shared_ptr<Recording> Engine::Impl::open(std::span<const Message> messages,
     std::string text = kNeutralPrompt;
     if (!summary->presets.empty()) text = summary->presets.front().second;
     neutral.back().text = text;
-    return std::make_shared<Recording>(RecordingParts{
-        .model = model, .past = past, .prompt = prompt, .neutral = build(neutral, thinking), .neutral_text = text});
+    return std::make_shared<Recording>(RecordingParts{.model = model,
+                                                      .past = past,
+                                                      .prompt = prompt,
+                                                      .neutral = build(neutral, thinking),
+                                                      .neutral_text = text,
+                                                      .question = messages.back().text});
 }
 
 void Engine::check_ready(std::span<const Message> messages) const {

@@ -9,6 +9,7 @@
 #include <QApplication>
 #include <QButtonGroup>
 #include <QCloseEvent>
+#include <QDockWidget>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QStackedWidget>
@@ -60,11 +61,7 @@ MainWindow::MainWindow(QWidget* parent)
             [this](int index) { showPlace(m_pages->widget(index)->objectName()); });
 }
 
-void MainWindow::addPlace(const QString& id, const QString& title, const QString& iconName, QWidget* page) {
-    page->setObjectName(id);
-    const int index = m_pages->addWidget(page);
-    m_places.insert(id, index);
-
+QToolButton* MainWindow::makeRailButton(const QString& title, const QString& iconName, const QKeySequence& shortcut) {
     auto* button = new QToolButton(m_rail);
     button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
     button->setIcon(icon(iconName));
@@ -72,15 +69,37 @@ void MainWindow::addPlace(const QString& id, const QString& title, const QString
     button->setText(title);
     button->setCheckable(true);
     button->setAccessibleName(title);
-    button->setToolTip(tr("%1 (Ctrl+%2)").arg(title).arg(index + 1));
+    button->setToolTip(tr("%1 (%2)").arg(title, shortcut.toString(QKeySequence::NativeText)));
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     theme::setButtonKind(*button, "quiet");
+    return button;
+}
+
+void MainWindow::addPlace(const QString& id, const QString& title, const QString& iconName, QWidget* page) {
+    page->setObjectName(id);
+    const int index = m_pages->addWidget(page);
+    m_places.insert(id, index);
+    const QKeySequence shortcut(QStringLiteral("Ctrl+%1").arg(index + 1));
+    QToolButton* const button = makeRailButton(title, iconName, shortcut);
     m_railButtons->addButton(button, index);
     m_railLayout->insertWidget(m_railLayout->count() - 1, button);
     if (index == 0) button->setChecked(true);
 
     QAction* action = m_goMenu->addAction(icon(iconName), title, this, [this, id] { showPlace(id); });
-    action->setShortcut(QKeySequence(QStringLiteral("Ctrl+%1").arg(index + 1)));
+    action->setShortcut(shortcut);
+}
+
+void MainWindow::addDock(QDockWidget* dock, const QString& iconName, const QKeySequence& shortcut) {
+    addDockWidget(Qt::RightDockWidgetArea, dock);
+    dock->hide();
+    QAction* const action = dock->toggleViewAction();
+    action->setIcon(icon(iconName));
+    action->setShortcut(shortcut);
+    m_viewMenu->addAction(action);
+    QToolButton* const button = makeRailButton(dock->windowTitle(), iconName, shortcut);
+    connect(button, &QToolButton::clicked, action, &QAction::trigger);
+    connect(action, &QAction::toggled, button, &QToolButton::setChecked);
+    m_railLayout->addWidget(button);
 }
 
 void MainWindow::showPlace(const QString& id) {
@@ -118,10 +137,10 @@ void MainWindow::buildMenus() {
 
     m_goMenu = menuBar()->addMenu(tr("&Go"));
 
-    QMenu* view = menuBar()->addMenu(tr("&View"));
+    m_viewMenu = menuBar()->addMenu(tr("&View"));
     m_themes = new QActionGroup(this);
     const auto addTheme = [&](const QString& text, const QString& name, const QString& iconName) {
-        QAction* action = view->addAction(text);
+        QAction* action = m_viewMenu->addAction(text);
         if (!iconName.isEmpty()) action->setIcon(icon(iconName));
         action->setCheckable(true);
         action->setData(name);
@@ -132,6 +151,7 @@ void MainWindow::buildMenus() {
     addTheme(tr("&Dark"), QStringLiteral("dark"), QStringLiteral("dark"));
     connect(m_themes, &QActionGroup::triggered, this,
             [this](const QAction* action) { Q_EMIT themeChosen(action->data().toString()); });
+    m_viewMenu->addSeparator();
 
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     help->addAction(icon(QStringLiteral("help")), tr("&Keys and hints"), QKeySequence::HelpContents, this,

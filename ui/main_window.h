@@ -5,9 +5,11 @@
 #include <QString>
 
 class QActionGroup;
+class QDockWidget;
 class QButtonGroup;
 class QMimeData;
 class QStackedWidget;
+class QToolButton;
 class QVBoxLayout;
 
 namespace vitrine {
@@ -26,6 +28,8 @@ public:
     // Places appear in the rail in the order they come, with Ctrl+1, Ctrl+2, ...
     void addPlace(const QString& id, const QString& title, const QString& iconName, QWidget* page);
     void showPlace(const QString& id);
+    // A dock beside every place, hidden at first, with a button at the foot of the rail and an entry in the menu View.
+    void addDock(QDockWidget* dock, const QString& iconName, const QKeySequence& shortcut);
     QString place() const;
 
     StatusBar& status() { return *m_status; }
@@ -47,6 +51,7 @@ protected:
     void closeEvent(QCloseEvent* event) override;
 
 private:
+    QToolButton* makeRailButton(const QString& title, const QString& iconName, const QKeySequence& shortcut);
     void buildMenus();
 
     QWidget* m_rail;
@@ -56,6 +61,7 @@ private:
     MessageBar* m_messages;
     StatusBar* m_status;
     QMenu* m_goMenu = nullptr;
+    QMenu* m_viewMenu = nullptr;
     QActionGroup* m_themes = nullptr;
     QHash<QString, int> m_places;  // id -> index of the page
     QString m_about;

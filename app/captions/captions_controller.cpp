@@ -9,6 +9,7 @@
 #include "app/pictures/picture_file.h"
 #include "app/profile.h"
 #include "app/settings.h"
+#include "core/image/decode.h"
 #include "ui/captions/captions_page.h"
 #include "ui/message_bar.h"
 
@@ -23,6 +24,7 @@
 namespace vitrine {
 namespace {
 
+constexpr int kLookMs = 300;
 constexpr qsizetype kBlock = 1000;  // rows handed to the list at once
 
 const QString kSettingsKey = QStringLiteral("settings");
@@ -90,6 +92,12 @@ void CaptionsController::connectPage() {
     connect(&m_page, &CaptionsPage::openFolderWanted, this, &CaptionsController::chooseFolder);
     connect(&m_page, &CaptionsPage::pasteWanted, this, &CaptionsController::paste);
     connect(&m_page, &CaptionsPage::pictureWanted, &m_pictures, &PictureLoader::want);
+    connect(&m_page, &CaptionsPage::pictureWanted, this, [this] {
+        if (m_watched) m_lookTimer.start();
+    });
+    m_lookTimer.setSingleShot(true);
+    m_lookTimer.setInterval(kLookMs);
+    connect(&m_lookTimer, &QTimer::timeout, this, &CaptionsController::lookInside);
     connect(&m_page, &CaptionsPage::thumbnailsWanted, &m_thumbnails, &Thumbnails::want);
     connect(&m_page, &CaptionsPage::captionEdited, this, &CaptionsController::edit);
     connect(&m_page, &CaptionsPage::captionWanted, this, &CaptionsController::caption);
@@ -440,6 +448,23 @@ void CaptionsController::complain(const QString& text) {
 
 void CaptionsController::warn(const QString& text) {
     m_page.messages()->show(MessageBar::Kind::warning, text);
+}
+
+void CaptionsController::setWatched(bool watched) {
+    m_watched = watched;
+    if (!watched) m_lookTimer.stop();
+}
+
+void CaptionsController::lookInside() {
+    const CaptionEntry* entry = m_list.find(m_page.currentPath());
+    if (entry == nullptr || entry->caption.isEmpty() || entry->from.edited || entry->from.prompt.empty()) return;
+    if (m_engine.state() != EngineWorker::State::ready || m_queue.progress().run == CaptionRun::running) return;
+    Q_EMIT insightWanted([path = entry->path.toStdString(), prompt = entry->from.prompt,
+                          caption = entry->caption.toStdString()] {
+        std::vector<Message> messages{{.role = Role::user, .text = prompt}, {.role = Role::assistant, .text = caption}};
+        messages.front().pictures.push_back(std::make_shared<const Image>(decode_image_file(path)));
+        return messages;
+    });
 }
 
 }  // namespace vitrine

@@ -5,12 +5,14 @@
 #include "app/captions/caption_list_model.h"
 #include "app/captions/caption_queue.h"
 #include "app/captions/picture_intake.h"
+#include "app/engine_worker.h"
 #include "app/pictures/picture_loader.h"
 #include "app/pictures/thumbnails.h"
 
 #include <QObject>
 #include <QSet>
 #include <QStringList>
+#include <QTimer>
 
 #include <memory>
 
@@ -41,10 +43,17 @@ public:
     void chooseFiles();
     void chooseFolder();
 
+    // Whether what the model looks at is being watched: then captions of pictures that are selected are asked for.
+    void setWatched(bool watched);
+    void lookInside();  // at the caption of the current picture, if the model made it
+
     void save();  // what a person typed last, and how the page is laid out; the program is about to end
 
     const CaptionListModel& list() const { return m_list; }
     CaptionQueue& queue() { return m_queue; }
+
+Q_SIGNALS:
+    void insightWanted(const vitrine::EngineWorker::Prompt& prompt);
 
 private:
     void connectPage();
@@ -89,6 +98,8 @@ private:
     int m_adding = 0;         // answers of the library that are on their way
     QSet<QString> m_touched;  // rows changed meanwhile: those answers are older
     QStringList m_failed;     // of this run
+    bool m_watched = false;
+    QTimer m_lookTimer;  // a person who walks along the list is not followed at every step
     std::shared_ptr<Activity> m_captioning;
     std::shared_ptr<Activity> m_exporting;
 };

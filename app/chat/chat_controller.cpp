@@ -86,6 +86,7 @@ void ChatController::connectPage() {
     ChatPage* page = m_page;
     connect(page, &ChatPage::sendWanted, this, &ChatController::send);
     connect(page, &ChatPage::stopWanted, &m_answers, &ChatAnswers::stop);
+    connect(page, &ChatPage::insightWanted, this, &ChatController::lookInto);
     connect(page, &ChatPage::regenerateWanted, this, &ChatController::regenerate);
     connect(page, &ChatPage::editWanted, this, &ChatController::edit);
     connect(page, &ChatPage::branchWanted, this, &ChatController::switchBranch);
@@ -346,6 +347,23 @@ void ChatController::regenerate(qint64 turn) {
     if (message == nullptr || message->role != Role::assistant) return;
     touch();
     answer(message->parent);
+}
+
+void ChatController::lookInto(qint64 turn) {
+    const ChatMessage* message = m_chat->tree.find(turn);
+    if (message == nullptr || message->role != Role::assistant || message->text.isEmpty()) return;
+    Message answer{.role = Role::assistant, .text = message->text.toStdString()};
+    if (!message->reasoning.isEmpty()) answer.reasoning = message->reasoning.toStdString();
+    Q_EMIT insightWanted([before = ChatAnswers::promptFor(*m_chat, turn, m_pictures), answer] {
+        std::vector<Message> messages = before();
+        messages.push_back(answer);
+        return messages;
+    });
+}
+
+void ChatController::lookInside() {
+    const QList<qint64> path = m_chat->tree.path();
+    if (!path.isEmpty()) lookInto(path.last());
 }
 
 void ChatController::edit(qint64 turn, const QString& text) {

@@ -45,11 +45,13 @@ public:
     void newChat();
     void open(qint64 conversation, qint64 message = 0);
     void send(const QString& text);
+    void lookInside();  // at the last answer of what is open, if there is one
     const Chat& current() const { return *m_chat; }
     ChatListModel& list() { return m_list; }
 
 Q_SIGNALS:
-    void modelWanted();  // the user wants to choose one
+    void modelWanted();                                               // the user wants to choose one
+    void insightWanted(const vitrine::EngineWorker::Prompt& prompt);  // an answer is to be looked into
 
 private:
     void connectPage();
@@ -66,6 +68,7 @@ private:
     void answer(qint64 user);
     void touch();  // the open conversation was changed now
     void regenerate(qint64 turn);
+    void lookInto(qint64 turn);
     void edit(qint64 turn, const QString& text);
     void switchBranch(qint64 turn, int step);
     void applySettings(const ChatSettings& settings);

@@ -1,11 +1,12 @@
 # The picture formats: the libraries that OpenCV's imgcodecs itself stands on, used directly where imdecode loses something.
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(TIFF REQUIRED)
 find_package(GIF REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)
-target_link_libraries(vitrine_core PRIVATE JPEG::JPEG PNG::PNG TIFF::TIFF GIF::GIF PkgConfig::WEBP)
+target_link_libraries(vitrine_core PRIVATE JPEG::JPEG PNG::PNG ZLIB::ZLIB TIFF::TIFF GIF::GIF PkgConfig::WEBP)
 
 # HEIC and AVIF only where libheif is there; without it they are named and refused.
 pkg_check_modules(HEIF IMPORTED_TARGET libheif)

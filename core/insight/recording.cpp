@@ -85,6 +85,10 @@ const std::string& Recording::neutral_prompt() const {
     return impl_->inside.parts.neutral_text;
 }
 
+const std::string& Recording::question() const {
+    return impl_->inside.parts.question;
+}
+
 void Recording::add_token(const TokenEvent& event) {
     impl_->inside.add({.id = event.id, .log_prob = event.log_prob, .alternatives = event.alternatives});
 }

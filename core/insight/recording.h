@@ -36,6 +36,7 @@ public:
     AttentionMap map(const MapRequest& request) const;
     HeadMaps heads(const MapRequest& request) const;  // attention and value_norm only
     const std::string& neutral_prompt() const;
+    const std::string& question() const;  // the text that was answered
 
     // One weight of attention for each position of a row of one head, [position] numbers that sum to 1.
     std::vector<float> row(int layer, int head, std::int64_t position) const;

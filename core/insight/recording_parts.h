@@ -16,6 +16,7 @@ struct RecordingParts {
     Prompt prompt;
     Prompt neutral;  // the same pictures with the last question replaced by neutral_text
     std::string neutral_text;
+    std::string question;
 };
 
 }  // namespace vitrine

@@ -52,6 +52,7 @@ ChatPage::ChatPage(QWidget* parent) : QWidget(parent) {
     connect(m_view, &ConversationView::pictureActivated, this, &ChatPage::pictureWanted);
     connect(m_view, &ConversationView::linkClicked, this, &ChatPage::linkClicked);
     connect(m_view, &ConversationView::regenerateWanted, this, &ChatPage::regenerateWanted);
+    connect(m_view, &ConversationView::insightWanted, this, &ChatPage::insightWanted);
     connect(m_view, &ConversationView::editWanted, this, &ChatPage::editWanted);
     connect(m_view, &ConversationView::branchWanted, this, &ChatPage::branchWanted);
     connect(m_view, &ConversationView::copied, this,

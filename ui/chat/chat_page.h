@@ -61,6 +61,7 @@ Q_SIGNALS:
     void sendWanted(const QString& text);
     void stopWanted();
     void regenerateWanted(qint64 turn);
+    void insightWanted(qint64 turn);
     void editWanted(qint64 turn, const QString& text);
     void branchWanted(qint64 turn, int step);
     void attachWanted();  // pictures, by a dialog

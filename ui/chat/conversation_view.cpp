@@ -164,6 +164,7 @@ TurnWidget* ConversationView::makeWidget(const Row& row) {
     connect(widget, &TurnWidget::linkClicked, this, &ConversationView::linkClicked);
     connect(widget, &TurnWidget::copied, this, &ConversationView::copied);
     connect(widget, &TurnWidget::regenerateWanted, this, &ConversationView::regenerateWanted);
+    connect(widget, &TurnWidget::insightWanted, this, &ConversationView::insightWanted);
     connect(widget, &TurnWidget::editWanted, this, &ConversationView::editWanted);
     connect(widget, &TurnWidget::branchWanted, this, &ConversationView::branchWanted);
     return widget;

@@ -45,6 +45,7 @@ Q_SIGNALS:
     void linkClicked(const QString& target);
     void copied();
     void regenerateWanted(qint64 id);
+    void insightWanted(qint64 id);
     void editWanted(qint64 id, const QString& text);
     void branchWanted(qint64 id, int step);
 

@@ -58,6 +58,7 @@ TurnWidget::TurnWidget(QWidget* parent) : QWidget(parent) {
     m_copy = makeButton(QStringLiteral("copy"), tr("Copy this message"));
     m_edit = makeButton(QStringLiteral("edit"), tr("Edit and ask again (this version is kept)"));
     m_regenerate = makeButton(QStringLiteral("retry"), tr("Answer again (this answer is kept)"));
+    m_insight = makeButton(QStringLiteral("insight"), tr("See where the model looked"));
     m_previous = makeButton(QStringLiteral("chevron-left"), tr("Previous version"));
     m_branch = new QLabel(m_foot);
     m_branch->setFont(theme::smallFont(font()));
@@ -70,7 +71,8 @@ TurnWidget::TurnWidget(QWidget* parent) : QWidget(parent) {
     m_note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     for (QWidget* part :
          {static_cast<QWidget*>(m_copy), static_cast<QWidget*>(m_edit), static_cast<QWidget*>(m_regenerate),
-          static_cast<QWidget*>(m_previous), static_cast<QWidget*>(m_branch), static_cast<QWidget*>(m_next)})
+          static_cast<QWidget*>(m_insight), static_cast<QWidget*>(m_previous), static_cast<QWidget*>(m_branch),
+          static_cast<QWidget*>(m_next)})
         foot->addWidget(part);
     foot->addSpacing(theme::kSpace);
     foot->addWidget(m_note, 1);
@@ -82,6 +84,7 @@ TurnWidget::TurnWidget(QWidget* parent) : QWidget(parent) {
     });
     connect(m_edit, &QToolButton::clicked, this, &TurnWidget::beginEdit);
     connect(m_regenerate, &QToolButton::clicked, this, [this] { Q_EMIT regenerateWanted(m_turn.id); });
+    connect(m_insight, &QToolButton::clicked, this, [this] { Q_EMIT insightWanted(m_turn.id); });
     connect(m_previous, &QToolButton::clicked, this, [this] { Q_EMIT branchWanted(m_turn.id, -1); });
     connect(m_next, &QToolButton::clicked, this, [this] { Q_EMIT branchWanted(m_turn.id, 1); });
 }
@@ -209,6 +212,8 @@ void TurnWidget::showFoot() {
     m_edit->setVisible(user);
     m_regenerate->setVisible(!user);
     m_regenerate->setEnabled(!running);
+    m_insight->setVisible(!user);
+    m_insight->setEnabled(!running && !m_turn.text.isEmpty());
     const bool branched = m_turn.branches > 1;
     m_previous->setVisible(branched);
     m_branch->setVisible(branched);
@@ -336,7 +341,7 @@ QList<QWidget*> TurnWidget::controls() const {
     if (m_disclosure != nullptr) controls += {m_disclosure, m_reasoning};
     controls += m_body;
     if (m_unfold != nullptr) controls += m_unfold;
-    controls += {m_copy, m_edit, m_regenerate, m_previous, m_next};
+    controls += {m_copy, m_edit, m_regenerate, m_insight, m_previous, m_next};
     return controls;
 }
 

@@ -47,6 +47,7 @@ Q_SIGNALS:
     void linkClicked(const QString& target);
     void copied();
     void regenerateWanted(qint64 id);
+    void insightWanted(qint64 id);
     void editWanted(qint64 id, const QString& text);
     void branchWanted(qint64 id, int step);
 
@@ -85,6 +86,7 @@ private:
     QToolButton* m_copy;
     QToolButton* m_edit;
     QToolButton* m_regenerate;
+    QToolButton* m_insight;
     QWidget* m_editing = nullptr;
     QPlainTextEdit* m_editor = nullptr;
 };
