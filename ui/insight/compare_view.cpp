@@ -10,6 +10,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QStackedWidget>
+#include <QToolButton>
 
 #include <cmath>
 
@@ -36,7 +37,7 @@ CompareView::CompareView(QWidget* parent)
       m_pages(new QStackedWidget(this)),
       m_pin(new QPushButton(icon(QStringLiteral("pin")), tr("Pin this map"), this)),
       m_unpin(new QPushButton(icon(QStringLiteral("close")), tr("Unpin"), this)),
-      m_differ(new QPushButton(tr("Difference"), this)),
+      m_differ(new QToolButton(this)),
       m_maps(new QStackedWidget(this)),
       m_left(new MapView(tr("Pinned map"), this)),
       m_right(new MapView(tr("Map of the moment"), this)),
@@ -52,6 +53,8 @@ CompareView::CompareView(QWidget* parent)
         });
     }
     theme::setMuted(*m_note);
+    m_differ->setText(tr("Difference"));
+    m_differ->setAccessibleName(tr("Difference"));
     m_differ->setCheckable(true);
     m_differ->setToolTip(tr("Map of the moment minus the pinned one, centred at 0"));
 
@@ -103,7 +106,7 @@ CompareView::CompareView(QWidget* parent)
 
     connect(m_pin, &QPushButton::clicked, this, &CompareView::pin);
     connect(m_unpin, &QPushButton::clicked, this, &CompareView::unpin);
-    connect(m_differ, &QPushButton::toggled, this, &CompareView::refresh);
+    connect(m_differ, &QToolButton::toggled, this, &CompareView::refresh);
     refresh();
 }
 

@@ -10,6 +10,7 @@
 class QLabel;
 class QPushButton;
 class QStackedWidget;
+class QToolButton;
 
 namespace vitrine {
 
@@ -69,7 +70,7 @@ private:
     QStackedWidget* m_pages;
     QPushButton* m_pin;
     QPushButton* m_unpin;
-    QPushButton* m_differ;
+    QToolButton* m_differ;
     QStackedWidget* m_maps;
     MapView* m_left;
     MapView* m_right;

@@ -2,6 +2,7 @@
 
 #include "ui/icons.h"
 #include "ui/insight/words.h"
+#include "ui/insight/wrapped_label.h"
 #include "ui/theme.h"
 
 #include <QButtonGroup>
@@ -35,7 +36,7 @@ QComboBox* makeBox(const QString& name, QWidget* parent) {
     auto* box = new QComboBox(parent);
     box->setAccessibleName(name);
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box->setMinimumContentsLength(8);
+    box->setMinimumContentsLength(5);
     return box;
 }
 
@@ -65,7 +66,7 @@ InsightControls::InsightControls(QWidget* parent)
       m_language(new QToolButton(this)),
       m_vision(new QToolButton(this)),
       m_method(makeBox(tr("Method"), this)),
-      m_explanation(new QLabel(this)),
+      m_explanation(new WrappedLabel(this)),
       m_layer(makeStepper(tr("Layer"), tr("Layer, from 0 (Up and Down); below it the mean of all"), this)),
       m_head(makeStepper(tr("Head"), tr("Head, from 0 ([ and ], or Ctrl+Up and Ctrl+Down); below it the mean of all"),
                          this)),
@@ -88,7 +89,6 @@ InsightControls::InsightControls(QWidget* parent)
     segment(m_vision, tr("Vision"), tr("The vision tower: from one patch of the picture to the others"));
     m_language->setChecked(true);
     m_explanation->setFont(theme::smallFont(font()));
-    m_explanation->setWordWrap(true);
     theme::setMuted(*m_explanation);
     m_picture->setSpecialValueText({});
     m_lookButton->setText(tr("Look"));
@@ -239,7 +239,7 @@ void InsightControls::showChoice() {
     Choice& chosen = choice();
     if (std::find(methods.begin(), methods.end(), chosen.method) == methods.end()) chosen.method = methods.front();
     select(*m_method, chosen.method);
-    m_explanation->setText(insight::explain(tower(), chosen.method));
+    m_explanation->say(insight::explain(tower(), chosen.method));
     m_method->setToolTip(m_explanation->text());
     m_layer->setMaximum((language ? m_shape.layers : m_shape.vision_layers) - 1);
     m_head->setMaximum((language ? m_shape.heads : m_shape.vision_heads) - 1);

@@ -15,6 +15,8 @@ class QToolButton;
 
 namespace vitrine {
 
+class WrappedLabel;
+
 // What a person chooses of a map: first what is looked at (tower, method, layer, head, picture), then, folded away, how
 // it looks. Each tower keeps its own method, layer and head. Lives on the UI thread.
 class InsightControls : public QWidget {
@@ -59,7 +61,7 @@ private:
     QToolButton* m_language;
     QToolButton* m_vision;
     QComboBox* m_method;
-    QLabel* m_explanation;
+    WrappedLabel* m_explanation;
     QSpinBox* m_layer;
     QSpinBox* m_head;
     QLabel* m_pictureLabel;

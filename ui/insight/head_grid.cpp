@@ -182,6 +182,9 @@ void HeadGrid::open(int index) {
     QScrollBar* bar = verticalScrollBar();
     if (place.top() < bar->value() + m_origin.y()) bar->setValue(place.top() - m_origin.y());
     if (place.bottom() > bar->value() + viewport()->height()) bar->setValue(place.bottom() - viewport()->height());
+    bar = horizontalScrollBar();
+    if (place.left() < bar->value() + m_origin.x()) bar->setValue(place.left() - m_origin.x());
+    if (place.right() > bar->value() + viewport()->width()) bar->setValue(place.right() + 1 - viewport()->width());
     Q_EMIT opened(m_layer, m_head);
 }
 
@@ -301,21 +304,27 @@ void HeadGrid::paintEvent(QPaintEvent* event) {
             const double value = measure(cell);
             painter.drawText(label.translated(0, metrics.height()), Qt::AlignLeft,
                              m_sort == HeadSort::mass ? insight::percent(value) : insight::number(std::abs(value)));
-        } else if (head == 0 && (metrics.height() <= m_pitch.height() || layer % 2 == 0)) {
-            const QRect label(0, place.top(), m_origin.x() - theme::kTight, m_cell.height());
-            painter.drawText(label, Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, tr("L%1").arg(layer));
         }
     }
     painter.restore();
-    if (table) {  // the heads' numbers stay at the top
-        painter.fillRect(QRect(0, 0, viewport()->width(), m_origin.y() - 1), colors.window);
+    if (table) {  // the numbers of layers and heads stay where the maps scroll away under them
         painter.setPen(colors.muted);
+        painter.fillRect(QRect(0, 0, m_origin.x() - 1, viewport()->height()), colors.window);
+        const int everyLayer = (metrics.height() + m_pitch.height() - 1) / m_pitch.height();
+        for (int layer = 0; layer < m_maps.layers; layer += everyLayer) {
+            const QRect at(0, m_origin.y() + layer * m_pitch.height() - offset.y(), m_origin.x() - theme::kTight,
+                           m_cell.height());
+            painter.drawText(at, Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, tr("L%1").arg(layer));
+        }
+        painter.fillRect(QRect(0, 0, viewport()->width(), m_origin.y() - 1), colors.window);
         const int label = metrics.horizontalAdvance(QStringLiteral("H00 "));
-        const int every = std::max(1, (label + m_pitch.width() - 1) / m_pitch.width());
-        for (int head = 0; head < m_maps.heads; head += every) {
+        const int everyHead = (label + m_pitch.width() - 1) / m_pitch.width();
+        painter.setClipRect(QRect(m_origin.x(), 0, viewport()->width(), m_origin.y()));
+        for (int head = 0; head < m_maps.heads; head += everyHead) {
             const QRect at(m_origin.x() + head * m_pitch.width() - offset.x(), 0, label, metrics.height());
             painter.drawText(at, Qt::AlignLeft, tr("H%1").arg(head));
         }
+        painter.setClipping(false);
     }
     if (hasFocus()) {
         painter.setPen(QPen(colors.accent, 1));

@@ -12,6 +12,7 @@
 #include "ui/insight/token_strip.h"
 #include "ui/insight/word_bars.h"
 #include "ui/insight/words.h"
+#include "ui/insight/wrapped_label.h"
 #include "ui/models/icon_label.h"
 #include "ui/pictures/picture_view.h"
 #include "ui/theme.h"
@@ -24,6 +25,7 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QStyle>
 #include <QTabWidget>
 #include <QToolButton>
 
@@ -33,13 +35,9 @@
 #include <utility>
 
 namespace vitrine {
-namespace {
-
-constexpr double kFaint = 0.02;  // share on the picture under which a map is warned of
-constexpr int kPatience = 250;   // ms before it is said that something is being computed
 
 // One line that is cut with dots where it does not fit; all of it is in the tool tip.
-class OneLine : public QLabel {
+class InsightPanel::OneLine : public QLabel {
 public:
     explicit OneLine(QWidget* parent) : QLabel(parent) {
         setTextFormat(Qt::PlainText);
@@ -61,21 +59,25 @@ protected:
     }
 };
 
-void say(QLabel* label, const QString& text) {
-    if (label->text() != text) label->setText(text);  // each new text costs a layout
-}
+namespace {
 
-QLabel* smallText(QWidget* parent) {
-    auto* label = new QLabel(parent);
-    label->setTextFormat(Qt::PlainText);
+constexpr double kFaint = 0.02;  // share on the picture under which a map is warned of
+constexpr int kPatience = 250;   // ms before it is said that something is being computed
+
+WrappedLabel* smallText(QWidget* parent) {
+    auto* label = new WrappedLabel(parent);
     label->setFont(theme::smallFont(parent->font()));
-    label->setWordWrap(true);
     theme::setMuted(*label);
     return label;
 }
 
-QScrollArea* scrolled(QWidget* content, const QString& name) {
-    auto* scroll = new QScrollArea;
+// Leaves all keys to whoever is around it.
+class QuietScrollArea : public QScrollArea {
+protected:
+    void keyPressEvent(QKeyEvent* event) override { event->ignore(); }
+};
+
+QScrollArea* scrolled(QWidget* content, const QString& name, QScrollArea* scroll = new QScrollArea) {
     scroll->setWidget(content);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
@@ -104,7 +106,9 @@ InsightPanel::InsightPanel(QWidget* parent) : QWidget(parent), m_pages(new QStac
     content->setStretchFactor(1, 1);
     content->setStretchFactor(2, 3);
     m_pages->addWidget(buildEmpty());
-    m_pages->addWidget(content);
+    // Lower than all parts need, it scrolls: a dock must not make its window taller than the screen.
+    m_content = content;
+    m_pages->addWidget(scrolled(content, tr("Insight"), new QuietScrollArea));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_pages);
@@ -139,7 +143,7 @@ InsightPanel::InsightPanel(QWidget* parent) : QWidget(parent), m_pages(new QStac
     connect(m_tabs, &QTabWidget::currentChanged, this, &InsightPanel::announceShown);
     connect(m_pin, &QToolButton::clicked, this, [this] {
         m_compare->pin();
-        m_tabs->setCurrentWidget(m_compare);
+        m_tabs->setCurrentIndex(m_comparePage);
     });
     m_patience.setSingleShot(true);
     m_patience.setInterval(kPatience);
@@ -179,9 +183,9 @@ QWidget* InsightPanel::buildTop() {
     m_title = new OneLine(top);
     m_title->setFont(theme::headingFont(font()));
     m_title->setAccessibleName(tr("Answer that is looked into"));
-    m_busy = smallText(top);
-    m_busy->setText(tr("Working…"));
-    m_busy->setWordWrap(false);
+    m_busy = new QLabel(tr("Working…"), top);
+    m_busy->setFont(theme::smallFont(font()));
+    theme::setMuted(*m_busy);
     m_busy->hide();
     const auto tool = [top](const QString& iconName, const QString& name) {
         auto* button = new QToolButton(top);
@@ -265,9 +269,7 @@ QWidget* InsightPanel::buildTabs() {
     m_tabs->setDocumentMode(true);
     m_tabs->setUsesScrollButtons(true);
     auto* word = new QWidget;
-    m_wordTitle = new QLabel(word);
-    m_wordTitle->setTextFormat(Qt::PlainText);
-    m_wordTitle->setWordWrap(true);
+    m_wordTitle = new WrappedLabel(word);
     m_masses = new MassBars(word);
     m_alternativesTitle = new QLabel(tr("Likeliest words at this place"), word);
     theme::setMuted(*m_alternativesTitle);
@@ -288,13 +290,17 @@ QWidget* InsightPanel::buildTabs() {
     m_tabs->addTab(scrolled(word, tr("Word")), tr("Word"));
     m_tabs->addTab(m_heads, tr("Heads"));
     m_lensPage = m_tabs->addTab(scrolled(m_lens, tr("Lens")), tr("Lens"));
-    m_tabs->addTab(m_compare, tr("Compare"));
+    m_comparePage = m_tabs->addTab(scrolled(m_compare, tr("Compare")), tr("Compare"));
     m_tabs->addTab(scrolled(m_causal, tr("Check")), tr("Check"));
     auto* frame = new QWidget(this);
     auto* outer = new QVBoxLayout(frame);
     outer->setContentsMargins(theme::kSpace, 0, theme::kSpace, theme::kSpace);
     outer->addWidget(m_tabs);
     return frame;
+}
+
+QSize InsightPanel::minimumSizeHint() const {
+    return {m_content->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent), 240};
 }
 
 void InsightPanel::clear(const QString& title, const QString& text) {
@@ -327,8 +333,7 @@ void InsightPanel::forget() {
 void InsightPanel::setSource(const InsightSource& source) {
     forget();
     m_source = source;
-    m_title->setText(source.title);
-    m_title->setToolTip(source.title);
+    m_title->say(source.title);
     m_pages->setCurrentIndex(1);
     m_controls->setShape(source.layout);
     m_strip->setTokens(source.tokens, source.live);  // announces the word it chooses
@@ -419,7 +424,7 @@ void InsightPanel::setBusy(bool busy) {
 }
 
 void InsightPanel::setProblem(const QString& problem) {
-    say(m_problem, problem);
+    m_problem->say(problem);
     m_problem->setVisible(!problem.isEmpty());
     m_problemIcon->setIcon(problem.isEmpty() ? QString() : QStringLiteral("warning"));
 }
@@ -601,7 +606,7 @@ void InsightPanel::showMap() {
         m_view->clearMap();
         if (hadRegion) Q_EMIT regionChosen({});
         m_compare->setCurrent(std::nullopt);
-        static_cast<OneLine*>(m_what)->say(m_pages->currentIndex() == 1 ? tr("No map yet") : QString());
+        m_what->say(m_pages->currentIndex() == 1 ? tr("No map yet") : QString());
         showMasses();
         return;
     }
@@ -626,9 +631,9 @@ void InsightPanel::showMap() {
     if (chosen.transform == ScaleTransform::log) said += tr(", logarithmic");
     if (chosen.transform == ScaleTransform::clip99) said += cut.above ? QString() : tr(", nothing to clip");
     if (cut.above) said += tr(", highest values clipped");
-    say(m_scale, said);
+    m_scale->say(said);
     const QString label = labelOf(map.request);
-    static_cast<OneLine*>(m_what)->say(label);
+    m_what->say(label);
     m_compare->setCurrent(MapShot{m_source.title.isEmpty() ? label : label + QStringLiteral(" · ") + m_source.title,
                                   m_view->picture(), m_view->seen(), grid, map.request.method, uniform});
     showMasses();
@@ -652,9 +657,14 @@ void InsightPanel::showMasses() {
     } else if (there) {
         share = tr("This method does not tell how much attention is on the picture.");
     }
-    say(m_share, share);
+    m_share->say(share);
     m_share->setVisible(!share.isEmpty());
-    if (std::exchange(m_faint, faint) != faint) m_shareIcon->setIcon(faint ? QStringLiteral("warning") : QString());
+    if (std::exchange(m_faint, faint) != faint) {
+        m_shareIcon->setIcon(faint ? QStringLiteral("warning") : QString());
+        m_share->setProperty("muted", !faint);
+        m_share->style()->unpolish(m_share);  // the style sheet looks at the property only now
+        m_share->style()->polish(m_share);
+    }
     if (there) {
         m_masses->setRow(m_map->masses, m_map->entropy, m_map->keys);
     } else {
@@ -665,16 +675,16 @@ void InsightPanel::showMasses() {
 void InsightPanel::showWord() {
     const InsightToken* token = m_strip->flow()->token(shownPosition());
     if (token == nullptr) {
-        say(m_wordTitle, tr("Choose a word of the answer."));
+        m_wordTitle->say(tr("Choose a word of the answer."));
         m_alternatives->setWords({});
     } else if (token->place == TokenPlace::answer) {
-        say(m_wordTitle, tr("%1 at position %2, said with a probability of %3")
+        m_wordTitle->say(tr("%1 at position %2, said with a probability of %3")
                              .arg(insight::quoted(wordAt(token->position)))
                              .arg(token->position)
                              .arg(insight::percent(std::exp(token->log_prob))));
         m_alternatives->setWords(token->alternatives, token->id);
     } else {
-        say(m_wordTitle,
+        m_wordTitle->say(
             tr("%1 at position %2, of the prompt").arg(insight::quoted(wordAt(token->position))).arg(token->position));
         m_alternatives->setWords({});
     }

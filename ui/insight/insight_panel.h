@@ -27,6 +27,7 @@ class MapView;
 class MassBars;
 class TokenStrip;
 class WordBars;
+class WrappedLabel;
 
 // The insight dock: one answer, its words, and where the model looked for each of them. It holds what a person has
 // chosen, says what it wants to know, and shows what it is given; it knows nothing of engines or threads. Answers may
@@ -73,6 +74,8 @@ public:
     const std::optional<AttentionMap>& map() const { return m_map; }
     ValueScale scale() const;  // of the colours, for exports that look the same
 
+    QSize minimumSizeHint() const override;
+
 Q_SIGNALS:
     void viewChanged(const InsightView& view);
     void headsShown(bool shown);  // also while a scale over several heads needs them
@@ -88,6 +91,8 @@ protected:
     void hideEvent(QHideEvent* event) override;
 
 private:
+    class OneLine;
+
     QWidget* buildEmpty();
     QWidget* buildTop();
     QWidget* buildWords();
@@ -131,24 +136,25 @@ private:
     QTimer m_patience;
 
     QStackedWidget* m_pages;
+    QWidget* m_content;
     QLabel* m_emptyTitle;
     QLabel* m_emptyText;
-    QLabel* m_title;
+    OneLine* m_title;
     QLabel* m_busy;
     QToolButton* m_pin;
     QToolButton* m_export;
     InsightControls* m_controls;
-    QLabel* m_problem;
+    WrappedLabel* m_problem;
     IconLabel* m_problemIcon;
-    QLabel* m_what;
+    OneLine* m_what;
     MapView* m_view;
     ColourBar* m_bar;
-    QLabel* m_scale;
+    WrappedLabel* m_scale;
     IconLabel* m_shareIcon;
-    QLabel* m_share;
+    WrappedLabel* m_share;
     TokenStrip* m_strip;
     QTabWidget* m_tabs;
-    QLabel* m_wordTitle;
+    WrappedLabel* m_wordTitle;
     MassBars* m_masses;
     QLabel* m_alternativesTitle;
     WordBars* m_alternatives;
@@ -157,6 +163,7 @@ private:
     CompareView* m_compare;
     CausalView* m_causal;
     int m_lensPage = -1;
+    int m_comparePage = -1;
 };
 
 }  // namespace vitrine

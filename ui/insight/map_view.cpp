@@ -241,15 +241,17 @@ void MapView::paintNotes(QPainter& painter, const QRectF& picture) const {
     const QFont small = theme::smallFont(font());
     const QFontMetricsF metrics(small);
     painter.setFont(small);
-    qreal y = seen.bottom() - theme::kSpace;
+    qreal y = seen.bottom() - theme::kTight;
     for (const QString& note : notes) {
-        const QSizeF size(metrics.horizontalAdvance(note) + 2 * theme::kSpace, metrics.height() + theme::kTight);
-        const QRectF chip(QPointF(seen.left() + theme::kSpace, y - size.height()), size);
+        const qreal room = seen.width() - 4 * theme::kTight;
+        const QString text = metrics.elidedText(note, Qt::ElideRight, room);
+        const QSizeF size(metrics.horizontalAdvance(text) + 2 * theme::kTight, metrics.height() + theme::kTight);
+        const QRectF chip(QPointF(seen.left() + theme::kTight, y - size.height()), size);
         painter.setPen(Qt::NoPen);
         painter.setBrush(QColor(0, 0, 0, 190));
         painter.drawRoundedRect(chip, theme::kTight, theme::kTight);
         painter.setPen(Qt::white);
-        painter.drawText(chip, Qt::AlignCenter, note);
+        painter.drawText(chip, Qt::AlignCenter, text);
         y = chip.top() - theme::kTight;
     }
     painter.restore();

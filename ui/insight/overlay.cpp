@@ -162,7 +162,7 @@ void paintMarks(QPainter& painter, const QSizeF& picture, int rows, int columns,
         const QRectF cell = place(patch).adjusted(inset, inset, -inset, -inset);
         drawTwice(painter, width, Qt::SolidLine, [&] { painter.drawRect(cell); });
     };
-    outlined(marks.locked, 3);
+    outlined(marks.locked, 2);
     if (marks.hovered != marks.locked) outlined(marks.hovered, 1);
     painter.restore();
 }

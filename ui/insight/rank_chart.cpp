@@ -23,14 +23,20 @@ RankChart::RankChart(QWidget* parent) : QWidget(parent) {
 }
 
 QSize RankChart::sizeHint() const {
-    return {280, fontMetrics().height() * 9 + wordsHeight()};
+    return {280, fontMetrics().height() * 10 + wordsHeight()};
 }
 QSize RankChart::minimumSizeHint() const {
-    return {200, fontMetrics().height() * 6 + wordsHeight()};
+    return {200, fontMetrics().height() * 8 + wordsHeight()};
 }
 
 int RankChart::wordsHeight() const {
-    return fontMetrics().averageCharWidth() * 10;
+    QFont bold = font();
+    bold.setWeight(QFont::Bold);
+    const QFontMetrics metrics(bold);
+    int longest = 0;
+    for (const TokenAlternative& word : m_ranks.winner)
+        longest = std::max(longest, metrics.horizontalAdvance(insight::tokenLabel(QString::fromStdString(word.text))));
+    return std::min(longest, metrics.averageCharWidth() * 12) + theme::kTight;
 }
 
 void RankChart::setRanks(const WordRanks& ranks, std::int32_t spoken) {
@@ -40,6 +46,7 @@ void RankChart::setRanks(const WordRanks& ranks, std::int32_t spoken) {
     std::int64_t worst = 1;
     for (const std::int64_t rank : ranks.rank) worst = std::max(worst, rank + 1);
     m_decades = std::max(1.0, std::ceil(std::log10(static_cast<double>(worst))));
+    updateGeometry();
     update();
     Q_EMIT layerPointed(m_pointed);
 }
@@ -88,7 +95,8 @@ void RankChart::keyPressEvent(QKeyEvent* event) {
 QRectF RankChart::plot() const {
     const int left = fontMetrics().horizontalAdvance(QStringLiteral("100k")) + theme::kSpace;
     const int line = fontMetrics().height();
-    return QRectF(left, line, width() - left - theme::kTight, height() - 2 * line - wordsHeight() - theme::kSpace);
+    const qreal top = line * 1.7;  // under the name of the axis
+    return QRectF(left, top, width() - left - theme::kTight, height() - top - line - wordsHeight() - theme::kSpace);
 }
 
 void RankChart::paintEvent(QPaintEvent*) {

@@ -52,7 +52,7 @@ QSize TokenFlow::sizeHint() const {
     return {320, qRound(3 * lineHeight()) + 2 * theme::kTight};
 }
 QSize TokenFlow::minimumSizeHint() const {
-    return {160, qRound(2 * lineHeight()) + 2 * theme::kTight};
+    return {160, qRound(2 * lineHeight()) + theme::kTight};  // nothing peeks in below
 }
 
 void TokenFlow::setTokens(const std::vector<InsightToken>& tokens) {

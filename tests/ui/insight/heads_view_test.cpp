@@ -83,6 +83,15 @@ private Q_SLOTS:
         QCOMPARE(opened.count(), 0);
     }
 
+    void a_large_model_scrolls_both_ways() {
+        show(360);
+        m_heads->setMaps(test::headsOf({}, 36, 32));
+        QTest::keyClick(&grid(), Qt::Key_End);
+        QVERIFY(page().rect().contains(grid().cellRect(35, 31)));
+        QTest::keyClick(&grid(), Qt::Key_Home);
+        QVERIFY(page().rect().contains(grid().cellRect(0, 0)));
+    }
+
     void they_are_sorted_by_what_is_chosen() {
         show();
         std::vector<int> plain = grid().order();

@@ -412,7 +412,7 @@ private Q_SLOTS:
         m_panel->setSource(test::source());
         QVERIFY(compare->isPinned());
         m_panel->setMap(map);
-        button(QStringLiteral("Difference"))->click();
+        named<QToolButton>(QStringLiteral("Difference"))->click();
         const MapView* difference = compare->differenceMap();
         QVERIFY(difference->isVisible());
         QVERIFY(difference->scale().two_sided);
@@ -520,6 +520,21 @@ private Q_SLOTS:
         }
     }
 
+    void in_a_low_dock_it_scrolls_and_squeezes_nothing() {
+        open({360, 520});
+        QCOMPARE(m_panel->height(), 520);
+        named<QToolButton>(QStringLiteral("Look of the map"))->click();
+        QCoreApplication::processEvents();
+        for (auto* box : m_panel->findChildren<QComboBox*>()) {
+            if (box->isVisible())
+                QVERIFY2(box->height() >= box->minimumSizeHint().height(), qPrintable(box->accessibleName()));
+        }
+        QVERIFY(picture().height() >= 100);
+        const QSignalSpy changed(m_panel.get(), &InsightPanel::viewChanged);
+        QTest::keyClick(&picture(), Qt::Key_Up);
+        QCOMPARE(last(changed).request.layer, 0);  // the keys are not for scrolling
+    }
+
     void every_control_has_a_name() {
         open();
         for (auto* child : m_panel->findChildren<QWidget*>()) {
@@ -603,7 +618,7 @@ private Q_SLOTS:
             faint.masses->picture = 0.013;
             m_panel->setMap(faint);
             test::screenshots(*m_panel, name + QStringLiteral("compare"));
-            button(QStringLiteral("Difference"))->click();
+            named<QToolButton>(QStringLiteral("Difference"))->click();
             test::screenshots(*m_panel, name + QStringLiteral("difference"));
             QTest::mousePress(&picture(), Qt::LeftButton, {}, middleOf(46).toPoint());
             test::movePointer(picture(), middleOf(103), Qt::LeftButton);
@@ -618,6 +633,26 @@ private Q_SLOTS:
             m_panel->setProblem(QStringLiteral("Relevance needs 3.1 GB of memory, 2.0 GB are free."));
             test::screenshots(*m_panel, name + QStringLiteral("check"));
         }
+        open({360, 800});
+        named<QToolButton>(QStringLiteral("Vision"))->click();
+        named<QToolButton>(QStringLiteral("Look of the map"))->click();
+        choose(QStringLiteral("Colours"), QStringLiteral("Viridis"));
+        choose(QStringLiteral("Scale"), QStringLiteral("Times uniform"));
+        InsightView view = m_panel->view();
+        view.smooth = true;
+        view.showSeen = true;
+        view.request.layer = 5;
+        m_panel->setView(view);
+        QTest::mouseClick(&picture(), Qt::LeftButton, {}, middleOf(60).toPoint());
+        AttentionMap map = test::mapOf(m_panel->view().request, 0.07F);
+        map.masses.reset();
+        m_panel->setMap(map);
+        tab(QStringLiteral("Heads"));
+        HeadMaps heads = test::headsOf(m_panel->view().request, 12, 12);
+        heads.masses.clear();
+        m_panel->setHeads(heads);
+        choose(QStringLiteral("Order of the heads"), QStringLiteral("Sharpest first"));
+        test::screenshots(*m_panel, QStringLiteral("insight-360-vision"));
         m_panel->clear(
             QStringLiteral("No picture in this conversation"),
             QStringLiteral("Attach a picture and ask about it: the places the model looks at light up here."));

@@ -37,6 +37,12 @@ class MapViewTest : public QObject {
         m_map->setMap(grid, scale, test::tables().value(QStringLiteral("magma")), 1.0 / 200);
     }
 
+    QImage shot(const QRectF& area) const {
+        const QImage all = view().grab().toImage();
+        const double ratio = all.devicePixelRatio();
+        return all.copy(QRectF(area.topLeft() * ratio, area.size() * ratio).toRect());
+    }
+
     QPointF middleOf(int patch, int side = 8) const {
         return view().toWidget(patchRect(patch, side, side, view().picture().image.size()).center());
     }
@@ -213,13 +219,13 @@ private Q_SLOTS:
             plain.fill(ground);
             m_map->setPicture(Picture::of(plain), {});
             m_map->letGo();
-            const QImage before = view().grab().toImage();
-            QTest::mouseClick(&view(), Qt::LeftButton, {}, middleOf(20).toPoint());
-            const QImage after = view().grab().toImage();
-            int strong = 0;
             const QRectF cell = view().pictureToWidget().mapRect(patchRect(20, 8, 8, QSizeF(500, 400)));
-            for (int x = int(cell.left()); x < int(cell.right()); ++x) {
-                for (int y = int(cell.top()); y < int(cell.bottom()); ++y)
+            const QImage before = shot(cell);
+            QTest::mouseClick(&view(), Qt::LeftButton, {}, middleOf(20).toPoint());
+            const QImage after = shot(cell);
+            int strong = 0;
+            for (int x = 0; x < after.width(); ++x) {
+                for (int y = 0; y < after.height(); ++y)
                     strong += std::abs(qGray(after.pixel(x, y)) - qGray(before.pixel(x, y))) > 60 ? 1 : 0;
             }
             QVERIFY2(strong > 100, qPrintable(QString::number(strong)));
@@ -230,7 +236,7 @@ private Q_SLOTS:
         show({500, 400}, {360, 330});
         const auto cell = [&](int patch) {
             const QRectF area = view().pictureToWidget().mapRect(patchRect(patch, 8, 8, QSizeF(500, 400)));
-            return view().grab().toImage().copy(area.adjusted(3, 3, -3, -3).toRect());
+            return shot(area.adjusted(3, 3, -3, -3));
         };
         const QImage before = cell(13);
         const QImage corner = cell(56);
