@@ -9,7 +9,7 @@
 #include <QLocale>
 #include <QPushButton>
 
-#include <cmath>
+#include <algorithm>
 
 namespace vitrine {
 namespace {

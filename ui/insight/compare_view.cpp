@@ -3,7 +3,7 @@
 #include "ui/icons.h"
 #include "ui/insight/colour_bar.h"
 #include "ui/insight/map_view.h"
-#include "ui/insight/words.h"
+#include "ui/pictures/picture_view.h"
 #include "ui/theme.h"
 
 #include <QGridLayout>
@@ -11,8 +11,6 @@
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QToolButton>
-
-#include <cmath>
 
 namespace vitrine {
 namespace {
@@ -48,6 +46,7 @@ CompareView::CompareView(QWidget* parent)
       m_note(wrapped(this)) {
     for (MapView* map : {m_left, m_right, m_difference}) {
         map->setSelectable(false);
+        map->pictureView()->setMinimumSize(64, 64);
         connect(map, &MapView::patchHovered, this, [this](int patch) {
             for (MapView* other : {m_left, m_right, m_difference}) other->point(patch);
         });

@@ -135,7 +135,8 @@ void HeadGrid::arrange() {
     verticalScrollBar()->setSingleStep(m_pitch.height());
     verticalScrollBar()->setRange(0, std::max(0, height - viewport()->height()));
     horizontalScrollBar()->setPageStep(width);
-    horizontalScrollBar()->setRange(0, std::max(0, m_origin.x() + m_perRow * m_pitch.width() - width));
+    horizontalScrollBar()->setRange(
+        0, std::max(0, m_origin.x() + (m_perRow - 1) * m_pitch.width() + m_cell.width() - width));
     viewport()->update();
 }
 

@@ -105,6 +105,7 @@ InsightPanel::InsightPanel(QWidget* parent) : QWidget(parent), m_pages(new QStac
     content->setStretchFactor(0, 5);
     content->setStretchFactor(1, 1);
     content->setStretchFactor(2, 3);
+    content->setSizes({560, 90, 350});
     m_pages->addWidget(buildEmpty());
     // Lower than all parts need, it scrolls: a dock must not make its window taller than the screen.
     m_content = content;
@@ -143,7 +144,7 @@ InsightPanel::InsightPanel(QWidget* parent) : QWidget(parent), m_pages(new QStac
     connect(m_tabs, &QTabWidget::currentChanged, this, &InsightPanel::announceShown);
     connect(m_pin, &QToolButton::clicked, this, [this] {
         m_compare->pin();
-        m_tabs->setCurrentIndex(m_comparePage);
+        m_tabs->setCurrentWidget(m_compare);
     });
     m_patience.setSingleShot(true);
     m_patience.setInterval(kPatience);
@@ -290,7 +291,7 @@ QWidget* InsightPanel::buildTabs() {
     m_tabs->addTab(scrolled(word, tr("Word")), tr("Word"));
     m_tabs->addTab(m_heads, tr("Heads"));
     m_lensPage = m_tabs->addTab(scrolled(m_lens, tr("Lens")), tr("Lens"));
-    m_comparePage = m_tabs->addTab(scrolled(m_compare, tr("Compare")), tr("Compare"));
+    m_tabs->addTab(m_compare, tr("Compare"));
     m_tabs->addTab(scrolled(m_causal, tr("Check")), tr("Check"));
     auto* frame = new QWidget(this);
     auto* outer = new QVBoxLayout(frame);

@@ -163,7 +163,6 @@ private:
     CompareView* m_compare;
     CausalView* m_causal;
     int m_lensPage = -1;
-    int m_comparePage = -1;
 };
 
 }  // namespace vitrine

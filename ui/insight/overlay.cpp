@@ -3,7 +3,6 @@
 #include <QPainter>
 #include <QPen>
 
-#include <algorithm>
 #include <cmath>
 
 namespace vitrine {

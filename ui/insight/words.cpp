@@ -3,8 +3,6 @@
 #include <QCoreApplication>
 #include <QLocale>
 
-#include <cmath>
-
 namespace vitrine::insight {
 namespace {
 

@@ -27,7 +27,11 @@ protected:
     }
 
 private:
-    void fit() { setMinimumHeight(text().isEmpty() ? 0 : heightForWidth(width())); }
+    void fit() {  // heightForWidth() would never fall below a least height that was set before
+        constexpr int endless = 1 << 16;
+        const QRect room(0, 0, width(), endless);
+        setMinimumHeight(text().isEmpty() ? 0 : fontMetrics().boundingRect(room, Qt::TextWordWrap, text()).height());
+    }
 };
 
 }  // namespace vitrine

@@ -63,7 +63,9 @@ class InsightPanelTest : public QObject {
         return picture().toWidget(
             patchRect(patch, test::kSide, test::kSide, picture().picture().image.size()).center());
     }
-    static InsightView last(const QSignalSpy& spy) { return spy.last().first().value<InsightView>(); }
+    static InsightView last(const QSignalSpy& spy) {
+        return spy.isEmpty() ? InsightView() : spy.last().first().value<InsightView>();
+    }
 
     // Shown with an answer, a picture, colours, and the map of the first word.
     void open(const QSize& size = {420, 900}, bool live = false) {
@@ -557,12 +559,14 @@ private Q_SLOTS:
             maps.push_back(test::mapOf(request, 0.01F + 0.001F * float(i % 9)));
         }
         m_panel->grab();
+        const test::PaintCounter paints(picture());
         const double begin = test::threadMs();
         for (const AttentionMap& map : maps) {
             m_panel->setMap(map);
             m_panel->repaint();
         }
         const double each = (test::threadMs() - begin) / double(maps.size());
+        QCOMPARE(paints.count, 60);
         qInfo("%.1f ms a frame", each);
         QVERIFY2(each < 33, qPrintable(QString::number(each)));
     }

@@ -205,6 +205,19 @@ inline void movePointer(QWidget& widget, const QPointF& to, Qt::MouseButtons hel
     QCoreApplication::sendEvent(&widget, &move);
 }
 
+// How often a widget was painted: a measure of painting that measures nothing is found out.
+class PaintCounter : public QObject {
+public:
+    explicit PaintCounter(QObject& watched) { watched.installEventFilter(this); }
+    int count = 0;
+
+protected:
+    bool eventFilter(QObject*, QEvent* event) override {
+        count += event->type() == QEvent::Paint ? 1 : 0;
+        return false;
+    }
+};
+
 // ms this thread has computed: other programs on a busy machine do not count.
 inline double threadMs() {
     timespec now{};
