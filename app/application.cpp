@@ -78,6 +78,7 @@ Application::Application(Profile profile, std::unique_ptr<Dialogs> dialogs)
 }
 
 Application::~Application() {
+    m_insightDock->disconnect(this);  // it is hidden when the window goes, and that is later than what would be told
     m_loading.reset();
 }
 
@@ -106,6 +107,11 @@ void Application::comeToFront() {
     m_window.show();
     m_window.raise();
     m_window.activateWindow();
+}
+
+void Application::showInsight() {
+    m_insightDock->show();
+    m_insightDock->raise();
 }
 
 void Application::buildPlaces() {
@@ -148,8 +154,7 @@ void Application::buildInsight() {
     });
     connect(m_captions.get(), &CaptionsController::insightWanted, m_insight.get(), &InsightController::open);
     connect(m_chat.get(), &ChatController::insightWanted, this, [this](const EngineWorker::Prompt& prompt) {
-        m_insightDock->show();
-        m_insightDock->raise();
+        showInsight();
         m_insight->open(prompt);
     });
 }

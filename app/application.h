@@ -43,6 +43,7 @@ public:
     void start();                              // shows the window and loads the model of last time, or the demo model
     void openPaths(const QStringList& paths);  // pictures and folders, as if dropped on Captions
     void comeToFront();
+    void showInsight();  // the dock
 
     const Profile& profile() const { return m_profile; }
     Settings& settings() { return m_settings; }

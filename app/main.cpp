@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
     };
     option("profile", "Keep settings, chats and caches in this folder", "folder");
     option("place", "Open at this place: captions, chat, models", "place");
+    parser.addOption({QStringLiteral("insight"), QApplication::translate("main", "Show where the model looks")});
     option("theme", "Colours: system, light or dark", "theme");
     option("screenshot", "Render the window into this file and end", "file");
     option("size", "Size of the screenshot, for example 1280x800", "size");
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
         Q_EMIT application.window().themeChosen(parser.value(QStringLiteral("theme")));
     }
     application.start();
+    if (parser.isSet(QStringLiteral("insight"))) application.showInsight();
     application.openPaths(files);
     if (parser.isSet(QStringLiteral("place"))) application.window().showPlace(parser.value(QStringLiteral("place")));
     if (shooting) {

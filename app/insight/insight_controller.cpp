@@ -61,9 +61,7 @@ InsightController::InsightController(InsightPanel& panel, EngineWorker& engine, 
         if (m_watching) follow(job);
     });
     // A recording holds the weights: it must not outlive the model on the screen.
-    connect(&m_engine, &EngineWorker::stateChanged, this, [this] {
-        if (m_engine.state() != EngineWorker::State::ready) showNothing();
-    });
+    connect(&m_engine, &EngineWorker::stateChanged, this, &InsightController::showNothing);
     connect(&m_worker, &InsightWorker::busyChanged, &m_panel, &InsightPanel::setBusy);
     connect(&m_worker, &InsightWorker::failed, this,
             [this](InsightWorker::Question, const QString& message) { m_panel.setProblem(message); });

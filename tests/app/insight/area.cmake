@@ -1,0 +1,1 @@
+vitrine_test(insight LABELS app TIMEOUT 600)
