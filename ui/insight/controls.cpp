@@ -1,8 +1,8 @@
 #include "ui/insight/controls.h"
 
 #include "ui/icons.h"
+#include "ui/insight/labels.h"
 #include "ui/insight/words.h"
-#include "ui/insight/wrapped_label.h"
 #include "ui/theme.h"
 
 #include <QButtonGroup>

@@ -25,6 +25,7 @@ class InsightControls;
 class LensView;
 class MapView;
 class MassBars;
+class OneLine;
 class TokenStrip;
 class WordBars;
 class WrappedLabel;
@@ -91,8 +92,6 @@ protected:
     void hideEvent(QHideEvent* event) override;
 
 private:
-    class OneLine;
-
     QWidget* buildEmpty();
     QWidget* buildTop();
     QWidget* buildWords();

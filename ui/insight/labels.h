@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QLabel>
+#include <QPainter>
 
 namespace vitrine {
 
@@ -31,6 +32,29 @@ private:
         constexpr int endless = 1 << 16;
         const QRect room(0, 0, width(), endless);
         setMinimumHeight(text().isEmpty() ? 0 : fontMetrics().boundingRect(room, Qt::TextWordWrap, text()).height());
+    }
+};
+
+// One line that is cut with dots where it does not fit; all of it is in the tool tip.
+class OneLine : public QLabel {
+public:
+    explicit OneLine(QWidget* parent) : QLabel(parent) {
+        setTextFormat(Qt::PlainText);
+        setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    }
+
+    void say(const QString& text) {
+        if (text == this->text()) return;
+        setText(text);
+        setToolTip(text);
+    }
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        painter.setPen(palette().color(foregroundRole()));
+        painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter,
+                         fontMetrics().elidedText(text(), Qt::ElideRight, width()));
     }
 };
 
