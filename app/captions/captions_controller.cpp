@@ -9,6 +9,7 @@
 #include "app/pictures/picture_file.h"
 #include "app/profile.h"
 #include "app/settings.h"
+#include "core/captions/prompt.h"
 #include "core/image/decode.h"
 #include "ui/captions/captions_page.h"
 #include "ui/message_bar.h"
@@ -457,10 +458,15 @@ void CaptionsController::setWatched(bool watched) {
 
 void CaptionsController::lookInside() {
     const CaptionEntry* entry = m_list.find(m_page.currentPath());
-    if (entry == nullptr || entry->caption.isEmpty() || entry->from.edited || entry->from.prompt.empty()) return;
+    if (entry == nullptr || entry->caption.isEmpty()) return;
     if (m_engine.state() != EngineWorker::State::ready || m_queue.progress().run == CaptionRun::running) return;
-    Q_EMIT insightWanted([path = entry->path.toStdString(), prompt = entry->from.prompt,
-                          caption = entry->caption.toStdString()] {
+    // A caption by a person is looked at as if the model had said it.
+    const CaptionSettings settings = m_page.settings();
+    const std::string prompt =
+        !entry->from.prompt.empty()
+            ? entry->from.prompt
+            : captions::expand_prompt(settings.prompt.toStdString(), entry->path.toStdString(), settings.length);
+    Q_EMIT insightWanted([path = entry->path.toStdString(), prompt, caption = entry->caption.toStdString()] {
         std::vector<Message> messages{{.role = Role::user, .text = prompt}, {.role = Role::assistant, .text = caption}};
         messages.front().pictures.push_back(std::make_shared<const Image>(decode_image_file(path)));
         return messages;

@@ -45,7 +45,7 @@ public:
 
     // Whether what the model looks at is being watched: then captions of pictures that are selected are asked for.
     void setWatched(bool watched);
-    void lookInside();  // at the caption of the current picture, if the model made it
+    void lookInside();  // at the caption of the current picture, if it has one
 
     void save();  // what a person typed last, and how the page is laid out; the program is about to end
 
