@@ -1,5 +1,6 @@
 #include "app/cli/common.h"
 #include "core/device.h"
+#include "core/insight/past.h"
 #include "core/kernels/plain.h"
 #include "core/kernels/thread_pool.h"
 #include "core/model/projector.h"
@@ -30,7 +31,7 @@ namespace {
 struct BenchArguments {
     std::string shape = "demo";
     std::vector<std::string> dtypes{"fp32", "bf16"};
-    std::vector<std::string> figures{"decode", "prefill", "tower", "tokenizer", "load", "memory"};
+    std::vector<std::string> figures{"decode", "prefill", "recording", "tower", "tokenizer", "load", "memory"};
     std::int64_t context = 220;
     std::int64_t tokens = 64;
     int repeats = 5;
@@ -85,7 +86,8 @@ public:
         };
         for (const std::string& name : arguments_.dtypes) {
             dtype_ = parse_dtype(name).value();
-            if (wanted("decode") || wanted("prefill")) bench_language(wanted("decode"), wanted("prefill"));
+            if (wanted("decode") || wanted("prefill") || wanted("recording"))
+                bench_language(wanted("decode"), wanted("prefill"), wanted("recording"));
             if (wanted("tower")) bench_tower();
             if (wanted("train")) bench_train();
             if (wanted("load") || wanted("memory")) bench_folder(wanted("load"), wanted("memory"));
@@ -137,7 +139,7 @@ private:
         }
     }
 
-    void bench_language(bool decode, bool prefill) {
+    void bench_language(bool decode, bool prefill, bool recording) {
         const c10::InferenceMode inference;
         const ModelShape shape = shape_by_name(arguments_.shape);
         const DeviceMemory memory = memory_of({});
@@ -164,15 +166,33 @@ private:
         };
         run_prefill();
         if (prefill) measure("prefill", "tokens/s", per_second(context), run_prefill);
-        if (decode) {
-            measure("decode", "tokens/s", per_second(arguments_.tokens), [&] {
-                cache.truncate(context);
-                for (std::int64_t i = 0; i < arguments_.tokens && !stop_.stop_requested(); ++i) {
-                    next =
-                        model.logits(model.forward({.inputs_embeds = model.embed(next), .cache = &cache})).argmax(-1);
-                }
-            });
+        const auto run_decode = [&](ForwardObserver* observer) {
+            cache.truncate(context);
+            for (std::int64_t i = 0; i < arguments_.tokens && !stop_.stop_requested(); ++i)
+                next = model
+                           .logits(model.forward(
+                               {.inputs_embeds = model.embed(next), .cache = &cache, .observer = observer}))
+                           .argmax(-1);
+        };
+        if (decode) measure("decode", "tokens/s", per_second(arguments_.tokens), [&] { run_decode(nullptr); });
+        if (!recording) return;
+
+        // With and without in turn; the memory is what the queries of the whole conversation take beside the cache.
+        const std::uint64_t before = resident_bytes();
+        QueryRecorder recorder(shape.language, context + arguments_.tokens, model.options());
+        cache.truncate(0);
+        model.forward({.inputs_embeds = model.embed(ids), .cache = &cache, .observer = &recorder});
+        std::vector<double> recorded, ratios;
+        for (int i = 0; i < arguments_.repeats && !stop_.stop_requested(); ++i) {
+            const double off = seconds([&] { run_decode(nullptr); });
+            recorder.truncate(context);
+            const double on = seconds([&] { run_decode(&recorder); });
+            recorded.push_back(static_cast<double>(arguments_.tokens) / on);
+            ratios.push_back(on / off);
         }
+        report("decode_recorded", "tokens/s", std::move(recorded));
+        report("recording_slowdown", "ratio", std::move(ratios));
+        report("recording_memory", "MiB", {static_cast<double>(resident_bytes() - before) / (1024.0 * 1024.0)});
     }
 
     void bench_tower() {
@@ -315,7 +335,7 @@ Command add_bench(CLI::App& parent) {
         ->delimiter(',')
         ->capture_default_str();
     app->add_option("--figures", arguments->figures, "What to measure")
-        ->check(CLI::IsMember({"decode", "prefill", "tower", "tokenizer", "load", "memory", "train"}))
+        ->check(CLI::IsMember({"decode", "prefill", "recording", "tower", "tokenizer", "load", "memory", "train"}))
         ->delimiter(',')
         ->capture_default_str();
     app->add_option("--context", arguments->context, "Positions before the first generated token")
