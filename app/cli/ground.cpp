@@ -144,11 +144,14 @@ private:
                         {"n", score.pointing.count}});
             return;
         }
+        const auto text = [](const Mean& mean, double times, int decimals) {
+            return mean.count > 0 ? fixed(mean.value() * times, decimals) : std::string("-");
+        };
         std::string padded = name;
         padded.resize(std::max<std::size_t>(padded.size(), 32), ' ');
-        std::cout << padded << fixed(score.pointing.value() * 100.0, 1) << " %   energy "
-                  << fixed(score.energy.value(), 2) << "   AUC " << fixed(score.auc.value(), 3) << "   wrong object "
-                  << fixed(score.wrong.value() * 100.0, 1) << " %   n " << score.pointing.count << '\n';
+        std::cout << padded << text(score.pointing, 100.0, 1) << " %   energy " << text(score.energy, 1.0, 2)
+                  << "   AUC " << text(score.auc, 1.0, 3) << "   wrong object " << text(score.wrong, 100.0, 1)
+                  << " %   n " << score.pointing.count << '\n';
     }
 
     void report() {
