@@ -80,7 +80,12 @@ at::Tensor gelu(const at::Tensor& x, bool tanh) {
 }
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                     const at::Tensor& key_start, const at::Tensor& cut) {
+                     const at::Tensor& key_start) {
+    return attention_without({}, q, k, v, causal, key_start);
+}
+
+at::Tensor attention_without(const at::Tensor& cut, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             bool causal, const at::Tensor& key_start) {
     const auto batch = q.size(0), heads = q.size(1), queries = q.size(2), dim = q.size(3);
     const auto kv_heads = k.size(1), keys = k.size(2);
     // The query heads of one KV head stand side by side, so that K and V need no copies: [B, Hkv, group, T, D].

@@ -26,9 +26,11 @@ at::Tensor norm_rope(const at::Tensor& x, const at::Tensor& weight, double eps, 
                      const at::Tensor& sin);
 at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up);
 at::Tensor gelu(const at::Tensor& x, bool tanh);
-// A query that sees no key at all (padding) gives zeros. cut [S] bool, or undefined: keys hidden from every query but
-// the one at their own position.
+// A query that sees no key at all (padding) gives zeros.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                     const at::Tensor& key_start = {}, const at::Tensor& cut = {});
+                     const at::Tensor& key_start = {});
+// The same with some keys hidden from every query but the one at their own position. cut [S] bool.
+at::Tensor attention_without(const at::Tensor& cut, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             bool causal, const at::Tensor& key_start = {});
 
 }  // namespace vitrine::kernels::plain

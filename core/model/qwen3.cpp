@@ -49,9 +49,9 @@ at::Tensor Attention::operator()(const at::Tensor& x, const DecoderContext& cont
         kernels::norm_rope(heads(qkv[1]), k_norm.weight, k_norm.eps, context.cos, context.sin);  // [B, Hkv, T, D]
     at::Tensor v = heads(qkv[2]).transpose(1, 2);                                                // [B, Hkv, T, D]
     if (context.cache != nullptr) std::tie(k, v) = context.cache->append(layer, k, v);
-    const at::Tensor mixed = context.cut.defined()
-                                 ? kernels::plain::attention(q, k, v, /*causal=*/true, context.key_start, context.cut)
-                                 : kernels::attention(q, k, v, /*causal=*/true, context.key_start);
+    const at::Tensor mixed = context.cut.defined() ? kernels::plain::attention_without(
+                                                         context.cut, q, k, v, /*causal=*/true, context.key_start)
+                                                   : kernels::attention(q, k, v, /*causal=*/true, context.key_start);
     if (context.observer != nullptr)
         context.observer->on_attention({Tower::language, static_cast<int>(layer), q, k, v, mixed});
     return o_proj(mixed);
