@@ -129,19 +129,21 @@ private Q_SLOTS:
 
     void a_caption_is_followed_while_it_streams() {
         dock().show();
-        int maps = 0;
+        int maps = 0, pieces = 0;
         QPointer<InsightPanel> shown = &panel();
         test::Heartbeat heartbeat;
         QTest::qWait(200);
         heartbeat.restart();
         const QMetaObject::Connection counting =
             connect(shown, &InsightPanel::viewChanged, this, [&maps](const InsightView&) { ++maps; });
+        connect(&m_application->captions().queue(), &CaptionQueue::streamed, this, [&pieces] { ++pieces; });
         caption(1);
         disconnect(counting);
         QTRY_VERIFY(insight().recording());
         const std::shared_ptr<const Recording> recording = insight().recording();
         QVERIFY(recording->layout().length > recording->layout().answer_begin);
-        QVERIFY2(maps > 2, qPrintable(QString::number(maps)));  // it went along with the words
+        // It went along with the words, however many came at a time.
+        QVERIFY2(pieces > 0 && maps >= pieces, qPrintable(QStringLiteral("%1 of %2").arg(maps).arg(pieces)));
         the_map_is_of(recording);
         const double gap = heartbeat.longestGapMs();
         qInfo("longest silence %.1f ms, %d maps wanted", gap, maps);
