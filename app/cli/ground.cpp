@@ -209,7 +209,9 @@ Command add_ground(CLI::App& parent) {
         ->capture_default_str();
     app->add_option("--curves", arguments->causal, "Also insertion and deletion, on this many scenes")
         ->check(CLI::NonNegativeNumber);
-    app->add_option("--out", arguments->out, "Write the scores of all heads as JSON");
+    app->add_option("--out", arguments->out,
+                    "Write the scores of all heads as JSON; as heads.json in the model's folder, the window sorts its "
+                    "heads by them");
     return {app, [arguments](std::stop_token stop) {
                 struct Quiet : EngineObserver {
                 } quiet;

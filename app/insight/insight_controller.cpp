@@ -6,11 +6,13 @@
 #include "app/pictures/picture_file.h"
 #include "app/settings.h"
 #include "core/insight/colour_map.h"
+#include "core/insight/head_scores.h"
 #include "core/insight/map_file.h"
 #include "ui/insight/insight_panel.h"
 #include "ui/pictures/picture.h"
 
 #include <QClipboard>
+#include <QFileInfo>
 #include <QGuiApplication>
 
 #include <algorithm>
@@ -61,7 +63,10 @@ InsightController::InsightController(InsightPanel& panel, EngineWorker& engine, 
         if (m_watching) follow(job);
     });
     // A recording holds the weights: it must not outlive the model on the screen.
-    connect(&m_engine, &EngineWorker::stateChanged, this, &InsightController::showNothing);
+    connect(&m_engine, &EngineWorker::stateChanged, this, [this] {
+        showNothing();
+        if (m_engine.state() == EngineWorker::State::ready) readScores();
+    });
     connect(&m_worker, &InsightWorker::busyChanged, &m_panel, &InsightPanel::setBusy);
     connect(&m_worker, &InsightWorker::failed, this,
             [this](InsightWorker::Question, const QString& message) { m_panel.setProblem(message); });
@@ -323,6 +328,31 @@ void InsightController::showNothing() {
                          "word, while it speaks."));
     else
         m_panel.clear(tr("No model"), tr("Load a model under Models to look inside it."));
+}
+
+void InsightController::readScores() {
+    const QString file = m_engine.folder() + QStringLiteral("/heads.json");
+    m_worker.ask(InsightWorker::Question::scores, [this, file](const std::stop_token&) -> InsightWorker::Show {
+        if (!QFileInfo::exists(file)) return [this] { m_panel.setHeadScores({}, {}); };
+        auto scores = std::make_shared<const HeadScores>(HeadScores::load(file.toStdString()));
+        return [this, scores] { takeScores(*scores); };
+    });
+}
+
+void InsightController::takeScores(const HeadScores& scores) {
+    std::vector<float> pointing;
+    for (int layer = 0; layer < scores.layers(); ++layer)
+        for (int head = 0; head < scores.heads(); ++head)
+            pointing.push_back(static_cast<float>(scores.at(Half::held_out, layer, head).pointing.value()));
+    m_panel.setHeadScores(tr("pointing at what is named"), pointing);
+    // Whoever has not chosen yet sees the head that points best instead of the blur of all.
+    const auto best = scores.best(Measure::pointing);
+    if (!best || !m_settings.get(setting::insight).isEmpty()) return;
+    InsightView view = m_panel.view();
+    view.request.layer = best->layer;
+    view.request.head = best->head;
+    m_panel.setView(view);
+    m_view = m_panel.view();
 }
 
 void InsightController::save() {

@@ -14,6 +14,7 @@
 namespace vitrine {
 
 class Dialogs;
+class HeadScores;
 class InsightPanel;
 class Settings;
 
@@ -53,6 +54,8 @@ private:
     void exportTo(const QString& file);
     void copyView();
     void showNothing();
+    void readScores();  // heads.json of the model's folder, where vitrine-cli ground has written it
+    void takeScores(const HeadScores& scores);
 
     // Asks with the recording of this moment; `compute` gives the value that `show` gets.
     template <typename Value>

@@ -3,6 +3,7 @@
 #include "app/chat/chat_controller.h"
 #include "app/insight/insight_controller.h"
 #include "app/insight/view_json.h"
+#include "core/insight/head_scores.h"
 #include "core/model/random_model.h"
 #include "core/scenes/export.h"
 #include "support/test_main.h"
@@ -48,6 +49,21 @@ class InsightTest : public QObject {
     QDockWidget& dock() { return *m_application->window().findChild<QDockWidget*>(QStringLiteral("insight")); }
     InsightController& insight() { return m_application->insight(); }
 
+    // As vitrine-cli ground leaves them in the model's folder: one head points right, the others do not.
+    void writeScores(int layer, int head) const {
+        HeadMaps maps{.layers = 4, .heads = 6, .rows = 2, .columns = 2};
+        maps.values.assign(4 * 6 * 4, 0.0F);
+        for (std::size_t map = 0; map < 24; ++map) maps.values[map * 4 + 3] = 1.0F;
+        const auto right = static_cast<std::size_t>(layer * 6 + head) * 4;
+        maps.values[right] = 1.0F;
+        maps.values[right + 3] = 0.0F;
+        maps.masses.resize(24);
+        maps.entropy.resize(24);
+        HeadScores scores(4, 6, {.model = "random"});
+        for (const Half half : {Half::calibration, Half::held_out}) scores.add(half, maps, {0.0, 0.0, 0.1, 0.1});
+        scores.save((m_model + QStringLiteral("/heads.json")).toStdString());
+    }
+
     void caption(int index) {
         auto* page = m_application->window().findChild<CaptionsPage*>();
         Q_EMIT page->captionWanted({m_pictures[index]}, CaptionPolicy::everything);
@@ -80,6 +96,7 @@ private Q_SLOTS:
     void initTestCase() {
         m_model = path(QStringLiteral("model"));
         write_random_model(shape_by_name("demo"), DType::float32, 1, m_model.toStdString());
+        writeScores(2, 3);
         scenes::export_scenes({.seed = 5,
                                .count = 3,
                                .size = 160,
@@ -115,6 +132,11 @@ private Q_SLOTS:
     }
 
     void cleanup() { m_application.reset(); }
+
+    void the_head_that_points_best_is_shown_first() {
+        QTRY_COMPARE(panel().view().request.layer, 2);
+        QCOMPARE(panel().view().request.head, 3);
+    }
 
     void nothing_is_recorded_while_the_dock_is_closed() {
         QVERIFY(!dock().isVisible());
