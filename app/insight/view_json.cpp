@@ -5,14 +5,10 @@
 namespace vitrine {
 namespace {
 
-constexpr NameTable<Tower, 2> kTowers{
-    {{Tower::language, QLatin1String("language")}, {Tower::vision, QLatin1String("vision")}}};
-constexpr NameTable<MapMethod, 6> kMethods{{{MapMethod::attention, QLatin1String("attention")},
-                                            {MapMethod::value_norm, QLatin1String("value-norm")},
-                                            {MapMethod::relative, QLatin1String("relative")},
-                                            {MapMethod::relevance, QLatin1String("relevance")},
-                                            {MapMethod::lens, QLatin1String("lens")},
-                                            {MapMethod::rollout, QLatin1String("rollout")}}};
+QString textOf(std::string_view name) {
+    return QString::fromLatin1(name.data(), static_cast<qsizetype>(name.size()));
+}
+
 constexpr NameTable<ScaleKind, 4> kScales{{{ScaleKind::per_map, QLatin1String("map")},
                                            {ScaleKind::per_layer, QLatin1String("layer")},
                                            {ScaleKind::global, QLatin1String("global")},
@@ -27,8 +23,8 @@ constexpr NameTable<SinkMode, 3> kSinks{{{SinkMode::leave, QLatin1String("leave"
 }  // namespace
 
 QJsonObject jsonOf(const InsightView& view) {
-    return {{QStringLiteral("tower"), nameIn(kTowers, view.request.tower)},
-            {QStringLiteral("method"), nameIn(kMethods, view.request.method)},
+    return {{QStringLiteral("tower"), textOf(name_of(view.request.tower))},
+            {QStringLiteral("method"), textOf(name_of(view.request.method))},
             {QStringLiteral("layer"), view.request.layer},
             {QStringLiteral("head"), view.request.head},
             {QStringLiteral("scale"), nameIn(kScales, view.scale)},
@@ -42,8 +38,8 @@ QJsonObject jsonOf(const InsightView& view) {
 InsightView viewFrom(const QJsonObject& json) {
     InsightView view;
     const auto text = [&json](const char* key) { return json[QLatin1String(key)].toString(); };
-    view.request.tower = valueIn(kTowers, text("tower"), view.request.tower);
-    view.request.method = valueIn(kMethods, text("method"), view.request.method);
+    if (text("tower") == textOf(name_of(Tower::vision))) view.request.tower = Tower::vision;
+    view.request.method = map_method_from_name(text("method").toStdString()).value_or(view.request.method);
     view.request.layer = json[QLatin1String("layer")].toInt(view.request.layer);
     view.request.head = json[QLatin1String("head")].toInt(view.request.head);
     view.scale = valueIn(kScales, text("scale"), view.scale);

@@ -1,5 +1,6 @@
 #include "core/insight/map_file.h"
 
+#include "core/captions/record.h"
 #include "core/error.h"
 #include "core/insight/array_file.h"
 #include "core/weights/file.h"
@@ -10,7 +11,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <utility>
 
@@ -183,11 +183,7 @@ std::string MapProvenance::program_and_version() {
 }
 
 std::string MapProvenance::time_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    std::array<char, 32> text{};
-    return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc)};
+    return captions::utc_time();
 }
 
 ordered_json map_json(const TokenMap& map) {

@@ -3,6 +3,7 @@
 #include "core/image/decode.h"
 #include "core/model/random_model.h"
 #include "support/folders.h"
+#include "support/pictures.h"
 #include "support/test_main.h"
 
 #include <QElapsedTimer>
@@ -11,6 +12,7 @@
 #include <cmath>
 
 using namespace vitrine;
+using test::flat_picture;
 namespace fs = std::filesystem;
 
 namespace {
@@ -39,12 +41,6 @@ public:
 };
 
 const LoadOptions kFloat{.device = "cpu", .dtype = DType::float32};
-
-ImagePtr flat_picture(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
-    Image image{.width = 40, .height = 30};
-    for (int i = 0; i < image.width * image.height; ++i) image.rgb.insert(image.rgb.end(), {red, green, blue});
-    return std::make_shared<const Image>(std::move(image));
-}
 
 }  // namespace
 

@@ -2,11 +2,13 @@
 #include "core/error.h"
 #include "core/insight/recording.h"
 #include "insight_reference.h"
+#include "support/pictures.h"
 #include "support/test_main.h"
 
 #include <cmath>
 
 using namespace vitrine;
+using test::flat_picture;
 
 namespace {
 
@@ -27,12 +29,6 @@ public:
     int tokens = 0;
     int tokens_before = -1;
 };
-
-ImagePtr flat_picture(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
-    Image image{.width = 40, .height = 30};
-    for (int i = 0; i < image.width * image.height; ++i) image.rgb.insert(image.rgb.end(), {red, green, blue});
-    return std::make_shared<const Image>(std::move(image));
-}
 
 double difference(const std::vector<float>& a, const std::vector<float>& b) {
     if (a.size() != b.size()) return INFINITY;
