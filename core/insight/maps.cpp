@@ -10,8 +10,6 @@
 namespace vitrine::insight {
 namespace {
 
-constexpr std::int64_t kLensRows = 32;  // of the whole vocabulary at a time
-
 double entropy_of(const at::Tensor& row) {  // in nats
     return -at::special_xlogy(row, row).sum(at::kDouble).item<double>();
 }

@@ -24,7 +24,8 @@ VisionPass look_again(const VisionTransformer& tower, const at::Tensor& pixel_va
 std::vector<at::Tensor> hidden_states(const Qwen3Model& language, const at::Tensor& inputs_embeds);
 
 // The logit lens (arXiv 2410.07149): log softmax of the head on the normed residual stream. hidden [N, H] -> [N, V] in
-// fp32; N rows of a whole vocabulary, so ask for few at a time.
+// fp32; N rows of a whole vocabulary, so ask for kLensRows at a time.
+inline constexpr std::int64_t kLensRows = 32;
 at::Tensor lens(const Qwen3Model& language, const at::Tensor& hidden);
 
 // Attention of the last of T positions in every layer, [heads, T] each, without keeping anything else.

@@ -21,7 +21,6 @@ namespace {
 constexpr double kSinkRms = 20.0;        // arXiv 2503.03321
 constexpr int kSinkChannels = 2;         // how many extreme channels of the first position are followed
 constexpr double kOutlierSpreads = 5.0;  // vision: robust standard deviations above the median norm
-constexpr std::int64_t kLensRows = 32;   // of the whole vocabulary at a time
 constexpr int kRandomSets = 3;
 constexpr int kInstead = 5;
 
@@ -153,7 +152,7 @@ std::optional<PatchWords> Recording::patch_words(int picture, int layer, int cou
     PatchWords result{.layer = layer};
     const at::Tensor at_patches =
         inside.hidden(s.begin + s.count)[static_cast<std::size_t>(layer)].narrow(0, s.begin, s.count);
-    for (const at::Tensor& some : at_patches.split(kLensRows)) {
+    for (const at::Tensor& some : at_patches.split(insight::kLensRows)) {
         if (stop.stop_requested()) return std::nullopt;
         for (const at::Tensor& row : insight::lens(inside.language(), some).unbind(0))
             result.words.push_back(likeliest(row, count, inside.tokenizer()));
